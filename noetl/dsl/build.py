@@ -67,7 +67,7 @@ def build(tree: Json) -> Playbook:
 
 def _secret(node: Map) -> Secret:
     source = {key: value for key, value in node.items() if key not in ("name", "kind", "desc")}
-    return Secret(_text(node.get("name")) or "", _text(node.get("kind")) or "", source, node)
+    return Secret(_text(node.get("name")) or "", _text(node.get("kind")) or "", source, node=node)
 
 
 def _executor(node: Map) -> Executor:
@@ -95,14 +95,14 @@ def _step(node: Map) -> Step:
     lifecycle = _map(policy.get("lifecycle"))
     return Step(
         name=_text(node.get("step")) or "",
-        desc=_text(node.get("desc")),
         input=_map(node.get("input")),
-        whole_input=_text(node.get("input")),
         loop=_loop(node.get("loop")),
         tasks=_tasks(node.get("tool")),
         output=node.get("output"),
         has_output="output" in node,
         set=_assigns(node.get("set")),
+        desc=_text(node.get("desc")),
+        whole_input=_text(node.get("input")),
         next=_router(_map(node.get("next"))),
         join=_choice(STEP_SPEC, spec, "join"),
         pool=_text(spec.get("pool")),
@@ -162,11 +162,11 @@ def _loop(value: Json) -> Loop | None:
 def _router(node: Map) -> Router:
     mode = _choice(ROUTER_SPEC, _map(node.get("spec")), "mode")
     arcs = (_arc(arc) for arc in _maps(node.get("arcs")) if isinstance(arc.get("step"), str))
-    return Router(mode, tuple(arcs), node)
+    return Router(mode, tuple(arcs), node=node)
 
 
 def _arc(node: Map) -> Arc:
-    return Arc(node["step"], node.get("when"), _assigns(node.get("set")), _map(node.get("args")), node)
+    return Arc(node["step"], node.get("when"), _assigns(node.get("set")), _map(node.get("args")), node=node)
 
 
 def _tasks(value: Json) -> tuple[Task, ...]:
@@ -226,7 +226,7 @@ def _admit_rules(value: Json) -> Iterator[AdmitRule]:
         otherwise = "else" in node
         then = _map(_map(node["else"]).get("then") if otherwise else node.get("then"))
         if isinstance(then.get("allow"), bool):
-            yield AdmitRule(None if otherwise else node.get("when"), then["allow"], node)
+            yield AdmitRule(None if otherwise else node.get("when"), then["allow"], node=node)
 
 
 def _else_last(rules: Iterable[AnyRule]) -> tuple[AnyRule, ...]:

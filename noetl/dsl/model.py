@@ -1,7 +1,6 @@
 """The frozen playbook: what every accepted spelling becomes. No behaviour beyond look-ups, nothing compiled.
 
 Template-bearing fields hold the author's raw values (strings with `{{ }}`, maps and lists of them).
-`node` is the canonical tree node an object was built from; it carries positions and is not compared.
 """
 
 from collections.abc import Mapping
@@ -21,8 +20,11 @@ Scope = Literal["ctx", "step", "iter"]
 Spec = Mapping[str, Json]
 
 
-def _node() -> Map:
-    return Map()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Construct:
+    """A construct of the language, built from a node of the canonical tree: that has its positions."""
+
+    node: Map = field(default_factory=Map, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Assign:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Construct):
     """One policy rule: a guard (None is `else`) and the directive it chooses."""
 
     when: Json
@@ -53,11 +55,10 @@ class Rule:
     max_delay: Json = 300
     jitter: bool = False
     message: Json = None
-    node: Map = field(default_factory=_node, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class Task(Construct):
     """One tool invocation of a pipeline. `spec` holds its own knobs without `policy`."""
 
     label: str
@@ -74,7 +75,6 @@ class Task:
     has_output: bool = False
     set: tuple[Assign, ...] = ()
     desc: str | None = None
-    node: Map = field(default_factory=_node, compare=False, repr=False)
 
     @property
     def block(self) -> str | None:
@@ -83,7 +83,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(Construct):
     """The iteration of a step or block; `inner` is a loop nested by `loop.loop`."""
 
     collection: Json
@@ -95,16 +95,14 @@ class Loop:
     reduce: Mapping[str, str] = field(default_factory=dict)
     inner: "Loop | None" = None
     spec: Spec = field(default_factory=dict)
-    node: Map = field(default_factory=_node, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class AdmitRule:
+class AdmitRule(Construct):
     """One admission rule: a guard (None is `else`) and whether it allows."""
 
     when: Json
     allow: bool
-    node: Map = field(default_factory=_node, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,38 +115,42 @@ class Synthesize:
 
 
 @dataclass(frozen=True, slots=True)
-class Arc:
+class Arc(Construct):
     """One outgoing arc: target, guard (None is always), what it writes, and the v10 token payload."""
 
     step: str
     when: Json = None
     set: tuple[Assign, ...] = ()
     args: Mapping[str, Json] = field(default_factory=dict)
-    node: Map = field(default_factory=_node, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Router:
+class Router(Construct):
     """The arcs of a step and how they are chosen."""
 
     mode: Literal["exclusive", "inclusive"] = "exclusive"
     arcs: tuple[Arc, ...] = ()
-    node: Map = field(default_factory=_node, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One transition: gate, pipeline, router. `spec` holds its knobs without `policy`."""
+class Pipeline(Construct):
+    """Tasks in order, run once or once for each item of a loop, and what comes of them."""
 
     name: str
-    desc: str | None = None
     input: Mapping[str, Json] = field(default_factory=dict)
-    whole_input: str | None = None  # the one template that gives all of the input
     loop: Loop | None = None
     tasks: tuple[Task, ...] = ()
     output: Json = None
     has_output: bool = False
     set: tuple[Assign, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Pipeline):
+    """One transition: gate, pipeline, router. `spec` holds its knobs without `policy`."""
+
+    desc: str | None = None
+    whole_input: str | None = None  # the one template that gives all of the input
     next: Router = field(default_factory=Router)
     join: JoinMode = "sync"
     pool: str | None = None
@@ -159,35 +161,24 @@ class Step:
     synthesize: Synthesize | None = None
     validate: Mapping[str, Json] = field(default_factory=dict)
     spec: Spec = field(default_factory=dict)
-    node: Map = field(default_factory=_node, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Block(Pipeline):
     """A workbook block: a pipeline behind a call boundary."""
 
-    name: str
-    input: Mapping[str, Json] = field(default_factory=dict)
-    loop: Loop | None = None
-    tasks: tuple[Task, ...] = ()
-    output: Json = None
-    has_output: bool = False
-    set: tuple[Assign, ...] = ()
-    node: Map = field(default_factory=_node, compare=False, repr=False)
-
 
 @dataclass(frozen=True, slots=True)
-class Secret:
+class Secret(Construct):
     """One keychain entry: its name, its kind and where the value comes from."""
 
     name: str
     kind: str
     source: Mapping[str, Json] = field(default_factory=dict)
-    node: Map = field(default_factory=_node, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Executor:
+class Executor(Construct):
     """How the execution runs: profile, requirements, and the outermost layer of every spec."""
 
     profile: Literal["auto", "local", "distributed"] = "auto"
@@ -200,11 +191,10 @@ class Executor:
     trace: Literal["full", "steps", "errors"] = "full"
     timeout: Json = None
     spec: Spec = field(default_factory=dict)
-    node: Map = field(default_factory=_node, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Playbook:
+class Playbook(Construct):
     """A whole playbook, normalised and expanded."""
 
     name: str
@@ -215,7 +205,6 @@ class Playbook:
     executor: Executor = field(default_factory=Executor)
     workbook: Mapping[str, Block] = field(default_factory=dict)
     metadata: Mapping[str, Json] = field(default_factory=dict)
-    node: Map = field(default_factory=_node, compare=False, repr=False)
 
     @property
     def entry(self) -> str:

@@ -4,6 +4,9 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from heapq import nlargest
 from itertools import takewhile
+from typing import TypeVar
+
+Hint = TypeVar("Hint", str, None)
 
 _CUTOFF = 0.6
 _COMPARED_MAX = 300  # comparing is slow: of more names, only those that begin or end alike are compared
@@ -21,6 +24,12 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     likely = nlargest(_COMPARED_MAX, by_sound, lambda other: _alike(sound, other))
     close = get_close_matches(sound, likely, n=1, cutoff=_CUTOFF)
     return by_sound[close[0]] if close else None
+
+
+def did_you_mean(name: str, candidates: Iterable[str], otherwise: Hint, form: str = "{}") -> str | Hint:
+    """The hint that asks for the closest known name, as `form` spells it; another when nothing is close."""
+    close = nearest(name, candidates)
+    return f"did you mean '{form.format(close)}'?" if close else otherwise
 
 
 def _sound(name: str) -> str:

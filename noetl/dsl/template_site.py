@@ -97,15 +97,25 @@ def set_sites(owner: Owner) -> Iterator[tuple[Assign, Mark, Boundary]]:
             yield assign, set_mark(arc.node, assign), at.ARC
 
 
-def mark_of(node: Map, *keys: str) -> Mark:
+def value_mark(node: Map, *keys: str) -> Mark:
     """Where a value deep in a map stands, or the deepest part of the way to it that is there."""
-    mark, inner = node.mark, node
-    for key in keys:
-        mark = inner.at(key)
-        if not isinstance(inner.get(key), Map):
-            break
-        inner = inner[key]
-    return mark
+    holder, key = _last_holder(node, keys)
+    return holder.at(key)
+
+
+def key_mark(node: Map, *keys: str) -> Mark:
+    """Where a key deep in a map stands, or the deepest part of the way to it that is there."""
+    holder, key = _last_holder(node, keys)
+    return holder.at_key(key)
+
+
+def _last_holder(node: Map, keys: tuple[str, ...]) -> tuple[Map, str]:
+    for key in keys[:-1]:
+        inner = node.get(key)
+        if not isinstance(inner, Map):
+            return node, key
+        node = inner
+    return node, keys[-1]
 
 
 def loops_of(owner: Owner) -> Iterator[Loop]:
@@ -121,12 +131,14 @@ def _step(step: Step, kinds: Kinds) -> Iterator[TemplateSite]:
     yield from _sites(step.whole_input or step.input, node.at("input"), at.STEP_INPUT, step)
     yield from _spec(step.spec, node, at.STEP_SPEC, step)
     for key, value in (("timeout_s", step.timeout_s), ("deadline_s", step.deadline_s)):
-        yield from _sites(value, mark_of(node, "spec", "policy", "lifecycle", key), at.STEP_LIFECYCLE, step)
+        yield from _sites(
+            value, value_mark(node, "spec", "policy", "lifecycle", key), at.STEP_LIFECYCLE, step
+        )
     for rule in step.admit:
         yield from _sites(rule.when, rule.node.at("when"), at.ADMIT, step)
     yield from _pipeline(step, kinds)
     if step.synthesize is not None:
-        mark = mark_of(node, "spec", "synthesize", "from")
+        mark = value_mark(node, "spec", "synthesize", "from")
         yield from _sites(step.synthesize.source, mark, at.SYNTHESIZE, step)
     for arc in step.next.arcs:
         yield from _arc(arc, step)
@@ -138,7 +150,7 @@ def _pipeline(owner: Owner, kinds: Kinds) -> Iterator[TemplateSite]:
         boundary = outer if depth == 0 else at.INNER_IN
         yield from _sites(loop.collection, loop.node.at("in"), boundary, owner, depth=depth)
         for key, value in (("max_in_flight", loop.max_in_flight), ("chunk", loop.chunk)):
-            yield from _sites(value, mark_of(loop.node, "spec", key), boundary, owner, depth=depth)
+            yield from _sites(value, value_mark(loop.node, "spec", key), boundary, owner, depth=depth)
         yield from _spec(loop.spec, loop.node, at.STEP_SPEC, owner)
     loops = len(list(loops_of(owner)))
     for position, task in enumerate(owner.tasks):

@@ -67,7 +67,7 @@ def _rewritten(text: str, kinds: Kinds) -> tuple[str, list[Note]]:
     if write(document) != text:
         return text, [_untouched(1, "a layout that cannot be kept")]
     before = shape(root)
-    rewriting = Rewriting(document, kinds, document.anchored())
+    rewriting = Rewriting(root, kinds, document.anchored())
     rewrite_text(rewriting, root)
     if shape(root) == before:
         return text, rewriting.notes

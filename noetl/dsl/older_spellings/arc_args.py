@@ -15,11 +15,8 @@ from noetl.dsl.yaml.editable_tree import (
     Collection,
     Entry,
     Scalar,
-    as_map,
-    at,
     entries,
     mapping,
-    maps,
     pair,
     says,
 )
@@ -80,12 +77,12 @@ def tokens_of(steps: Iterable[Collection], entry: str | None) -> Tokens:
 
 
 def _arcs(name: str, step: Collection) -> Iterable[Arc]:
-    for node in maps(at(step, "next", "arcs")):
+    for node in step.maps_at("next", "arcs"):
         target = node.word("step")
         if target is None:
             continue
         args = node.entry("args")
-        values = as_map(args.value) if args is not None else None
+        values = args.as_map if args is not None else None
         keys = frozenset(values.names) if values is not None else frozenset()
         yield Arc(name, target, node, args, keys, args is not None and values is None)
 
@@ -166,8 +163,8 @@ def several_in_flight(tokens: Tokens) -> set[str]:
 
 def _splits_tokens(tokens: Tokens, name: str, graph: Digraph, index: int) -> bool:
     step = tokens.steps[name]
-    if says(at(step, "spec", "join"), "each", "all", "first") and len(tokens.into[name]) > 1:
+    if says(step.get("spec", "join"), "each", "all", "first") and len(tokens.into[name]) > 1:
         return True
-    inclusive = says(at(step, "next", "spec", "mode"), "inclusive")
+    inclusive = says(step.get("next", "spec", "mode"), "inclusive")
     members = graph.components[graph.component_of[index]]
     return inclusive and len(graph.out[index]) > 1 and graph.is_cycle(members)

@@ -22,9 +22,9 @@ from noetl.dsl.yaml.editable_tree import (
     item,
     listing,
     mapping,
+    mapping_of,
     maps,
     pair,
-    plain,
     scalars,
 )
 from noetl.dsl.yaml.one_line import flow
@@ -76,8 +76,8 @@ def _refuse_case(rw: Rewriting, step: Collection, entry: Entry) -> None:
 def _branches(rw: Rewriting, entry: Entry) -> list[Branch]:
     """Every branch, or none when one of them is of another shape."""
     found = []
-    for source in entries(as_list(entry.value)):
-        body = as_map(source.value)
+    for source in entries(entry.as_list):
+        body = source.as_map
         if body is None:
             return []
         rewrite_guard(rw, body)
@@ -113,17 +113,17 @@ def _as_arcs(rw: Rewriting, step: Collection, entry: Entry, branches: list[Branc
         "when" in arc for branch, arcs in zip(branches, targets, strict=True) if branch.guard for arc in arcs
     ):
         return False
-    if given is not None and (as_list(given.value) is None or several):
+    if given is not None and (given.as_list is None or several):
         return False
     arcs = listing(flow=step.flow)
     for branch, found in zip(branches, targets, strict=True):
         _add_arcs(arcs, branch, found)
     if given is not None:
-        arcs.entries += entries(given.value)
+        arcs.entries += given.entries
         step.drop(given)
-    router = mapping([pair("arcs", arcs)], flow=step.flow)
+    router = mapping_of({"arcs": arcs}, flow=step.flow)
     if several:
-        router.insert(0, pair("spec", mapping([pair("mode", plain("inclusive"))], flow=True)))
+        router.insert(0, pair("spec", mapping_of({"mode": "inclusive"}, flow=True)))
     entry.rename("next")
     entry.value = router
     rw.review(entry.mark, "'case' is now 'next': its guards are asked once, when the step has ended")
@@ -136,7 +136,7 @@ def _targets(node: Node) -> list[Collection]:
     for each in [entry.value for entry in entries(node)] if as_list(node) is not None else [node]:
         arc = as_map(each)
         if isinstance(each, Scalar) and not each.empty:
-            arc = mapping([pair("step", each)], flow=True)
+            arc = mapping_of({"step": each}, flow=True)
         if arc is None or "step" not in arc:
             return []
         arcs.append(arc)
@@ -160,7 +160,7 @@ def _as_choice(step: Collection, entry: Entry, branches: list[Branch]) -> bool:
     if any(mentions(scalar.value, "event") for scalar in guards):
         return False  # a task knows nothing of events
     choices = listing([_choice(branch, flow=step.flow) for branch in branches], flow=step.flow)
-    choice = mapping([pair("name", plain("case")), pair("choose", choices)], flow=step.flow)
+    choice = mapping_of({"name": "case", "choose": choices}, flow=step.flow)
     if "tool" in step:
         step.drop(entry)
         as_pipeline(step, step.word("step") or "step").add(item(choice, mark=entry.mark))

@@ -9,13 +9,10 @@ from noetl.dsl.yaml.editable_tree import (
     Collection,
     Entry,
     Node,
-    Scalar,
     as_list,
     as_map,
-    at,
     entries,
     indented,
-    keys,
     mapping,
     maps,
     pair,
@@ -31,7 +28,7 @@ Blocks = list[tuple[str, Collection]]
 
 def rewrite_document(rw: Rewriting, root: Collection) -> tuple[list[Collection], Blocks]:
     """Bring a whole playbook to today's spelling, in place; its steps, and its blocks by name."""
-    steps, blocks = maps(root.get("workflow")), _blocks(root)
+    steps, blocks = root.maps_at("workflow"), blocks_of(root)
     if rw.loading:  # first, so that hints show today's names
         defined = defined_by(root)
         for owner in (*steps, *(block for _, block in blocks)):
@@ -56,20 +53,16 @@ def _rewrite_vars(rw: Rewriting, root: Collection) -> None:
     if rw.loading:
         root.drop(entry)
         return
-    values, workload = as_map(entry.value), root.entry("workload")
-    given = as_map(workload.value) if workload is not None else None
-    if values is None or (workload is not None and given is None):
+    values, given = entry.as_map, root.map_at("workload")
+    if values is None or ("workload" in root and given is None):
         rw.review(entry.mark, "'vars' was left as it is", "put the values under workload")
         return
     rw.root_vars = set(values.names)
     if given is None:
         entry.rename("workload")
     else:
-        for value in list(values.entries):
-            if given.entry(str(value.key)) is None:
-                given.add(values.pull(value))
-            else:
-                rw.review(value.mark, f"'{value.key}' of 'vars' is gone: 'workload' has a value of that name")
+        for value in given.take(values):
+            rw.review(value.mark, f"'{value.key}' of 'vars' is gone: 'workload' has a value of that name")
         root.drop(entry)
     rw.review(
         entry.mark, "'vars' is now part of 'workload', which no step can change", "what steps write is ctx"
@@ -77,11 +70,10 @@ def _rewrite_vars(rw: Rewriting, root: Collection) -> None:
 
 
 def _rewrite_executor(rw: Rewriting, root: Collection) -> None:
-    executor = root.map_at("executor")
-    entry = executor.entry("kind") if executor is not None else None
+    executor, entry = root.map_at("executor"), root.entry("executor", "kind")
     if executor is None or entry is None:
         return
-    if executor.entry("profile") is not None:
+    if "profile" in executor:
         if not rw.loading:
             executor.drop(entry)
             rw.review(entry.mark, "'executor.kind' is gone: 'profile' says the same")
@@ -106,10 +98,10 @@ def _rewrite_workbook(rw: Rewriting, root: Collection) -> None:
         _unwrap_tasks(entry, tasks, inside)
         rw.changed(tasks.mark, "the blocks of 'workbook.tasks' now stand directly under 'workbook'")
     if not rw.loading:
-        book_list = as_list(entry.value) if entry is not None else None
-        if entry is not None and book_list is not None and not book_list.entries:
+        blocks = root.list_at("workbook")
+        if entry is not None and blocks is not None and not blocks.entries:
             root.drop(entry)  # a list without blocks says nothing
-        for _, block in _blocks(root):
+        for _, block in blocks_of(root):
             _wrap_task(rw, block)
 
 
@@ -125,12 +117,11 @@ def _unwrap_tasks(entry: Entry, tasks: Entry, inside: Collection) -> None:
 
 def _wrapped(book: Node | None) -> Collection | None:
     """What stands under the `tasks` of an older workbook; a block may be called `tasks`, too."""
-    inside = at(book, "tasks") if keys(book) == ["tasks"] else None
-    return inside if isinstance(inside, Collection) and not _is_block(as_map(inside)) else None
-
-
-def _is_block(node: Collection | None) -> bool:
-    return node is not None and isinstance(node.get("tool"), Collection)
+    holder = as_map(book)
+    inside = holder.get("tasks") if holder is not None and holder.names == ["tasks"] else None
+    if not isinstance(inside, Collection) or isinstance(inside.get("tool"), Collection):
+        return None
+    return inside
 
 
 def _wrap_task(rw: Rewriting, block: Collection) -> None:
@@ -144,19 +135,17 @@ def _wrap_task(rw: Rewriting, block: Collection) -> None:
     rw.changed(block.mark, "a task of the workbook is now a block with that task")
 
 
-def _blocks(root: Collection) -> list[tuple[str, Collection]]:
+def blocks_of(root: Collection) -> Blocks:
     """Every block of the workbook with its name; a list of named blocks counts too."""
     book = root.get("workbook")
     while (inside := _wrapped(book)) is not None:
         book = inside
     if as_list(book) is not None:
         return [(block.word("name") or "block", block) for block in maps(book)]
-    return [(str(entry.key), block) for entry in entries(book) if (block := as_map(entry.value)) is not None]
+    return [(str(entry.key), block) for entry in entries(book) if (block := entry.as_map) is not None]
 
 
 def entry_step(root: Collection, steps: list[Collection]) -> str | None:
-    named = at(root, "executor", "spec", "entry_step")
     names = [step.word("step") for step in steps]
-    if isinstance(named, Scalar) and not named.empty:
-        return named.value
-    return "start" if "start" in names else names[0] if names else None
+    first = "start" if "start" in names else names[0] if names else None
+    return root.word("executor", "spec", "entry_step") or first

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable
 
 from noetl.dsl.older_spellings.rewriting import Rewriting
-from noetl.dsl.older_spellings.tasks import free_label
+from noetl.dsl.older_spellings.tasks import free_label, name_like, outer_tasks
 from noetl.dsl.older_spellings.templates import edit_scalar, templates_under
-from noetl.dsl.yaml.editable_tree import Collection, Scalar, as_list, at, maps
+from noetl.dsl.yaml.editable_tree import Collection
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -15,22 +15,17 @@ def rewrite_labels(rw: Rewriting, owners: Iterable[Collection]) -> None:
     """Give every task whose label is no name one that is; jumps and templates follow."""
     owners = list(owners)
     for owner in owners:
-        tasks = as_list(owner.get("tool"))
-        one = owner.map_at("tool")
-        for task in maps(tasks) if tasks is not None else [one] if one is not None else []:
-            _rewrite_label(rw, owner, tasks, task, owners)
+        for task in outer_tasks(owner):
+            _rewrite_label(rw, owner, task, owners)
 
 
-def _rewrite_label(
-    rw: Rewriting, owner: Collection, tasks: Collection | None, task: Collection, owners: list[Collection]
-) -> None:
-    name, label = task.get("name"), task.word("name")
-    if label is None or not isinstance(name, Scalar) or not label.strip() or _NAME.fullmatch(label):
+def _rewrite_label(rw: Rewriting, owner: Collection, task: Collection, owners: list[Collection]) -> None:
+    name, label = task.scalar_at("name"), task.word("name")
+    if label is None or name is None or not label.strip() or _NAME.fullmatch(label):
         return
-    like = re.sub(r"\W+", "_", label, flags=re.ASCII).strip("_") or "task"
-    like = like if not like[0].isdigit() else f"task_{like}"
-    new = free_label(tasks, like) if tasks is not None else like
-    _say(name, new)
+    tasks, new = owner.list_at("tool"), name_like(label, "task")
+    new = free_label(tasks, new) if tasks is not None else new
+    name.say(new)
     _retarget(owner, label, new)
     for one in owners:
         for scalar in templates_under(rw, one):
@@ -39,19 +34,12 @@ def _rewrite_label(
 
 
 def _retarget(owner: Collection, label: str, new: str) -> None:
-    policies = [at(task, "spec", "policy") for task in maps(owner.get("tool"))]
-    rules = [rule for policy in policies for key in ("rules", "before") for rule in maps(at(policy, key))]
-    for rule in rules:
-        for then in (at(rule, "then"), at(rule, "else", "then"), at(rule, "else")):
-            target = at(then, "to")
-            if isinstance(target, Scalar) and target.value == label:
-                _say(target, new)
-
-
-def _say(scalar: Scalar, value: str) -> None:
-    """Let a scalar say another word, without quotes: it needs none."""
-    scalar.text = scalar.value = value
-    scalar.style = "plain"
+    lists = [(task, key) for task in owner.maps_at("tool") for key in ("rules", "before")]
+    for rule in [rule for task, key in lists for rule in task.maps_at("spec", "policy", key)]:
+        for place in (("then", "to"), ("else", "then", "to"), ("else", "to")):
+            target = rule.scalar_at(*place)
+            if target is not None and target.value == label:
+                target.say(new)
 
 
 def _renamed(text: str, label: str, new: str, *, own: bool) -> str:

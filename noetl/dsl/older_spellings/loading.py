@@ -6,7 +6,6 @@ from noetl.dsl.older_spellings.positioned import editable, positioned
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.tool_kind import Kinds
 from noetl.dsl.yaml.editable_tree import Collection
-from noetl.dsl.yaml.read_editable import Document
 from noetl.dsl.yaml.tree import Map
 
 
@@ -14,7 +13,7 @@ def rewrite_tree(tree: Map, kinds: Kinds) -> tuple[Map, tuple[Diagnostic, ...]]:
     """A tree in today's spelling, and what is to be said about the older ones in it."""
     root = editable(tree, tree.mark)
     assert isinstance(root, Collection)
-    rewriting = Rewriting(Document([], root, "", []), kinds, loading=True)
+    rewriting = Rewriting(root, kinds, loading=True)
     rewrite_document(rewriting, root)
     today = positioned(root, tree.mark)
     assert isinstance(today, Map)

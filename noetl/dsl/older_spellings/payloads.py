@@ -16,11 +16,8 @@ from noetl.dsl.yaml.editable_tree import (
     Entry,
     Node,
     Scalar,
-    as_map,
-    at,
-    entries,
-    keys,
     mapping,
+    mapping_of,
     pair,
     quoted,
 )
@@ -80,7 +77,7 @@ class Reader:
             for entry in node.entries:
                 inside = self.hidden if hides and entry.key in BOUNDARY else names
                 untouched = verbatim if entry.key == "input" else ()
-                for value in entries(entry.value) if untouched else [entry]:
+                for value in entry.entries if untouched else [entry]:
                     if value.key not in untouched:
                         self.read(value.value, inside)
 
@@ -108,15 +105,13 @@ def _read_anew(rw: Rewriting, tokens: Tokens, name: str, step: Collection, root:
 
 def _bare_names(rw: Rewriting, tokens: Tokens, name: str, read: set[str]) -> dict[str, str]:
     """What a bare name of args becomes where input does not hold it."""
-    iterator = at(tokens.steps[name], "loop", "iterator")
-    hidden = {iterator.value} if isinstance(iterator, Scalar) else set()
-    workload = keys(at(rw.document.root, "workload"))
-    found = {}
-    for key in sorted(read & tokens.arriving[name] - hidden):
+    iterator, workload = tokens.steps[name].word("loop", "iterator"), rw.root.keys_at("workload")
+    names = {}
+    for key in sorted(read & tokens.arriving[name] - {iterator}):
         fallback = f"(ctx.{name}.{key} | default({key}))"
         certain = key in tokens.certain[name] or key not in workload
-        found[key] = f"ctx.{name}.{key}" if certain else fallback
-    return found
+        names[key] = f"ctx.{name}.{key}" if certain else fallback
+    return names
 
 
 # ---- writing --------------------------------------------------------------------------------------------
@@ -140,9 +135,9 @@ def _write_on_arc(rw: Rewriting, tokens: Tokens, arc: Arc, roots: dict[str, str]
 
 
 def _turn_into_set(rw: Rewriting, tokens: Tokens, arc: Arc, args: Entry) -> None:
-    values, target = as_map(args.value), arc.target
+    values, target = args.as_map, arc.target
     if values is None:
-        values = mapping([pair(f"ctx.{target}", args.value)], flow=arc.node.flow)
+        values = mapping_of({f"ctx.{target}": args.value}, flow=arc.node.flow)
         args.value = values
         rw.review(args.mark, f"'args' of the arc is one template, which now replaces all of 'ctx.{target}'")
     else:
@@ -154,7 +149,7 @@ def _turn_into_set(rw: Rewriting, tokens: Tokens, arc: Arc, args: Entry) -> None
 
 
 def _add_inputs(tokens: Tokens, name: str, step: Collection) -> None:
-    missing = sorted(tokens.needed[name] - {*keys(step.get("input"))})
+    missing = sorted(tokens.needed[name] - {*step.keys_at("input")})
     if missing and "input" not in step:
         step.insert(_place_of_input(step), pair("input", mapping(flow=True)))
     for key in missing:

@@ -7,15 +7,13 @@ from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.set_spellings import rewrite_set
 from noetl.dsl.yaml.editable_tree import (
     Collection,
+    Data,
     Entry,
     Scalar,
     as_list,
-    as_map,
-    at,
     is_nothing,
-    item,
-    listing,
     mapping,
+    mapping_of,
     maps,
     pair,
     plain,
@@ -78,8 +76,7 @@ def policy_of_eval(rw: Rewriting, entry: Entry) -> Collection:
     silent, task = rw.silent(), mapping([entry])
     silent.inside_eval = rewrite_eval(silent, task)
     rewrite_policy(silent, task, None)
-    found = as_map(at(task, "spec", "policy"))
-    return found or mapping([pair("on_unmatched", plain("by_status")), pair("rules", listing())])
+    return task.map_at("spec", "policy") or mapping_of({"on_unmatched": "by_status", "rules": []})
 
 
 def rewrite_eval(rw: Rewriting, task: Collection) -> bool:
@@ -88,7 +85,7 @@ def rewrite_eval(rw: Rewriting, task: Collection) -> bool:
     rules = as_list(rw.seen(entry.value)) if entry is not None else None
     if entry is None:
         return False
-    if rules is None or at(task, "spec", "policy") is not None:
+    if rules is None or task.get("spec", "policy") is not None:
         why = "it is not a list" if rules is None else "the task also has a policy"
         hint = "write: spec: {policy: {rules: [...]}}"
         rw.leave(task, entry, f"'eval' was left as it is: {why}", hint)
@@ -100,20 +97,17 @@ def rewrite_eval(rw: Rewriting, task: Collection) -> bool:
     policy = mapping([pair("rules", entry.value)], flow=rules.flow)
     if not any("else" in rule or not {"expr", "when"} & {*rule.names} for rule in maps(rules)):
         policy.insert(0, pair("on_unmatched", plain("by_status")))
-    _put_policy(task, entry, policy)
+    put_policy(task, entry, policy)
     rw.changed(entry.mark, "'eval' is now spec.policy.rules")
     return True
 
 
-def _put_policy(task: Collection, entry: Entry, policy: Collection) -> None:
-    """Put a policy where `eval` was, or into the `spec` that is there."""
+def put_policy(task: Collection, entry: Entry, policy: Collection) -> None:
+    """Put a policy where an entry was, or into the `spec` that is there."""
     holder = pair("policy", policy, mark=entry.mark)
-    spec = task.entry("spec")
-    knobs = as_map(spec.value) if spec is not None else None
+    spec, knobs = task.entry("spec"), task.map_at("spec")
     if knobs is not None:
-        holder.before, holder.column = [*filter(str.strip, entry.before)], entry.column
-        holder.after = entry.after
-        task.pull(entry)
+        holder.take_comments(task.pull(entry))
         knobs.add(holder)
         return
     if spec is not None:
@@ -127,31 +121,25 @@ def _put_policy(task: Collection, entry: Entry, policy: Collection) -> None:
 
 def rewrite_policy(rw: Rewriting, task: Collection, loop: Collection | None) -> None:
     """Bring the rules of a task's policy to `when` and `then`."""
-    spec = task.map_at("spec")
-    entry = spec.entry("policy") if spec is not None else None
+    entry = task.entry("spec", "policy")
     if entry is None:
         return
-    rules = as_list(entry.value)
+    rules = entry.as_list
     if rules is not None and not rw.loading:
         entry.value = mapping([pair("rules", rules)], flow=rules.flow)
         rw.review(
             entry.mark, "a policy that was a list is now {rules: [...]}; what no rule matches continues"
         )
     for key in ("rules", "before"):
-        found = as_list(at(entry.value, key))
-        if found is not None:
-            rewrite_rules(rw, found, loop)
+        rewrite_rules(rw, task.list_at("spec", "policy", key), loop)
 
 
-def rewrite_rules(rw: Rewriting, rules: Collection, loop: Collection | None = None) -> None:
+def rewrite_rules(rw: Rewriting, rules: Collection | None, loop: Collection | None = None) -> None:
     """Bring every rule of a policy or an admission to `{when, then}` or `{else: {then}}`."""
-    for position, entry in enumerate(rules.entries):
-        rule = as_map(entry.value)
-        if rule is None:
-            continue
+    for rule in maps(rules):
         rewrite_guard(rw, rule)
         if rw.inside_eval or not rw.loading:
-            _gather_then(rw, rule, last=position == len(rules.entries) - 1)
+            _gather_then(rw, rule, last=rules is not None and rule is rules.entries[-1].value)
         _shape_else(rw, rule)
         then = then_of(rule)
         if then is not None:
@@ -160,7 +148,7 @@ def rewrite_rules(rw: Rewriting, rules: Collection, loop: Collection | None = No
 
 def then_of(rule: Collection) -> Collection | None:
     """What a rule does, whether it is guarded or `else`."""
-    return rule.map_at("then") or as_map(at(rule, "else", "then"))
+    return rule.map_at("then") or rule.map_at("else", "then")
 
 
 def _gather_then(rw: Rewriting, rule: Collection, *, last: bool) -> None:
@@ -195,7 +183,7 @@ def _shape_else(rw: Rewriting, rule: Collection) -> None:
     entry, beside = rule.entry("else"), rule.entry("then")
     if entry is None:
         return
-    body = as_map(entry.value)
+    body = entry.as_map
     if beside is not None and is_nothing(entry.value):
         entry.value = mapping([rule.pull(beside)], flow=rule.flow)
     elif body is not None and body.entries and "then" not in body:
@@ -230,7 +218,10 @@ def _drop_idle_options(rw: Rewriting, then: Collection) -> None:
 
 def admission(guard: Entry, *, flow: bool) -> Collection:
     """The admission that lets a token in when a guard holds."""
-    allow = mapping([pair("allow", plain("true"))], flow=True)
-    refuse = mapping([pair("then", mapping([pair("allow", plain("false"))], flow=True))], flow=True)
-    rules = [mapping([guard, pair("then", allow)], flow=flow), mapping([pair("else", refuse)], flow=flow)]
-    return mapping([pair("rules", listing([item(rule) for rule in rules], flow=flow))], flow=flow)
+    allow = mapping_of({"allow": True}, flow=True)
+    refuse = mapping_of({"then": {"allow": False}}, flow=True)
+    rules: list[Data] = [
+        mapping([guard, pair("then", allow)], flow=flow),
+        mapping_of({"else": refuse}, flow=flow),
+    ]
+    return mapping_of({"rules": rules}, flow=flow)

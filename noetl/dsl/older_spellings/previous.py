@@ -8,21 +8,17 @@ from dataclasses import dataclass
 
 from noetl.dsl.older_spellings.policies import then_of
 from noetl.dsl.older_spellings.rewriting import Rewriting
-from noetl.dsl.older_spellings.tasks import as_pipeline, free_label
+from noetl.dsl.older_spellings.tasks import as_pipeline, free_label, outer_tasks
 from noetl.dsl.older_spellings.templates import edit_scalar, mentions, name_output
 from noetl.dsl.yaml.editable_tree import (
     Collection,
     Entry,
-    as_list,
     as_map,
-    at,
     item,
-    listing,
-    mapping,
+    mapping_of,
     maps,
     pair,
     plain,
-    quoted,
     scalars,
     word,
 )
@@ -42,21 +38,15 @@ class Way:
 
 def rewrite_previous(rw: Rewriting, owner: Collection, name: str) -> None:
     """Replace every `set_prev` of a step's or block's pipeline."""
-    tool = owner.get("tool")
-    single = as_map(tool)
-    if not any(_sets(task) for task in ([single] if single is not None else maps(tool))):
+    if not any("set_prev" in task or _ways(task) for task in outer_tasks(owner)):
         return
     tasks = as_pipeline(owner, name)
     for holder in list(tasks.entries):
-        task = as_map(holder.value)
+        task = holder.as_map
         if task is not None and _ways(task):
             _rewrite_task(rw, tasks, tasks.place(holder), task)
         if task is not None and "set_prev" in task:
             _rewrite_own(rw, tasks, tasks.place(holder), task)
-
-
-def _sets(task: Collection) -> bool:
-    return "set_prev" in task or bool(_ways(task))
 
 
 def _rewrite_own(rw: Rewriting, tasks: Collection, place: int, task: Collection) -> None:
@@ -68,24 +58,25 @@ def _rewrite_own(rw: Rewriting, tasks: Collection, place: int, task: Collection)
         rw.review(entry.mark, "'set_prev' was left as it is: not every way goes on to the next task", HINT)
         return
     if "continue" in directives and "fail" not in directives:
-        told = "'set_prev' held when the task went well; the new task also follows an error that is continued"
-        rw.review(entry.mark, told, HINT)
+        message = (
+            "'set_prev' held when the task went well; the new task also follows an error that is continued"
+        )
+        rw.review(entry.mark, message, HINT)
     label = free_label(tasks, f"{task.word('name')}_prev")
     tasks.insert(place + 1, item(_noop(rw, Way(task, entry, "continue", None), label, task), mark=entry.mark))
 
 
 def _thens(task: Collection) -> list[Collection]:
-    found = (then_of(rule) for rule in maps(at(task, "spec", "policy", "rules")))
+    found = (then_of(rule) for rule in task.maps_at("spec", "policy", "rules"))
     return [then for then in found if then is not None]
 
 
 def _ways(task: Collection) -> list[Way]:
-    found = []
-    for then in _thens(task):
-        entry = then.entry("set_prev")
-        if entry is not None:
-            found.append(Way(then, entry, then.word("do") or "continue", then.word("to")))
-    return found
+    return [
+        Way(then, entry, then.word("do") or "continue", then.word("to"))
+        for then in _thens(task)
+        if (entry := then.entry("set_prev")) is not None
+    ]
 
 
 def _rewrite_task(rw: Rewriting, tasks: Collection, place: int, task: Collection) -> None:
@@ -142,7 +133,9 @@ def _noop(rw: Rewriting, way: Way, label: str, task: Collection) -> Collection:
     output = way.then.pull(way.entry)
     output.rename("output")
     rw.changed(output.mark, f"'set_prev' is now the output of the task '{label}'")
-    return mapping([pair("name", word(label)), pair("kind", plain("noop")), output], flow=task.flow)
+    noop = mapping_of({"name": label, "kind": "noop"}, flow=task.flow)
+    noop.add(output)
+    return noop
 
 
 def _pass_by(task: Collection, setting: list[Collection], after: str | None) -> None:
@@ -150,14 +143,13 @@ def _pass_by(task: Collection, setting: list[Collection], after: str | None) -> 
     for then in _thens(task):
         if then not in setting and then.word("do") == "continue":
             _direct(then, *_onward(after))
-    policy, rules = as_map(at(task, "spec", "policy")), as_list(at(task, "spec", "policy", "rules"))
+    policy, rules = task.map_at("spec", "policy"), task.list_at("spec", "policy", "rules")
     if policy is None or rules is None or any("else" in rule for rule in maps(rules)):
         return
     unmatched = policy.entry("on_unmatched")
-    if unmatched is not None and policy.word("on_unmatched") == "by_status":
-        guard = pair("when", quoted("{{ output.status == 'error' }}"))
-        failed = pair("then", mapping([pair("do", plain("fail"))], flow=True))
-        rules.add(item(mapping([guard, failed], flow=rules.flow)))
+    if unmatched is not None and unmatched.text == "by_status":
+        fail = mapping_of({"do": "fail"}, flow=True)
+        rules.add(item(mapping_of({"when": "{{ output.status == 'error' }}", "then": fail}, flow=rules.flow)))
         policy.drop(unmatched)
     rules.add(item(_otherwise(*_onward(after), flow=rules.flow)))
 
@@ -172,15 +164,13 @@ def _lead_on(way: Way, noop: Collection, after: str | None, *, last: bool) -> No
     if way.do == "continue" and last:
         return
     do, to = (way.do, way.to) if way.do != "continue" else _onward(after)
-    rules = listing([item(_otherwise(do, to, flow=True))], flow=True)
-    noop.add(pair("spec", mapping([pair("policy", mapping([pair("rules", rules)], flow=True))], flow=True)))
+    noop.add(pair("spec", mapping_of({"policy": {"rules": [_otherwise(do, to, flow=True)]}}, flow=True)))
 
 
 def _otherwise(do: str, to: str | None, *, flow: bool) -> Collection:
     """The rule `else: {then: {do: …}}`."""
-    then = mapping([pair("do", plain(do))], flow=True)
-    _direct(then, do, to)
-    return mapping([pair("else", mapping([pair("then", then)], flow=True))], flow=flow)
+    then = mapping_of({"do": do, **({"to": to} if to is not None else {})}, flow=True)
+    return mapping_of({"else": mapping_of({"then": then}, flow=True)}, flow=flow)
 
 
 def _direct(then: Collection, do: str, to: str | None) -> None:

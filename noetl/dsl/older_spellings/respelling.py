@@ -18,7 +18,7 @@ from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.set_spellings import OLDER, written
 from noetl.dsl.older_spellings.templates import edit_scalar, mentions, templates_under
 from noetl.dsl.templates.reads import Path
-from noetl.dsl.yaml.editable_tree import Collection, Entry, Node, Scalar, as_map, at, entries, keys, maps
+from noetl.dsl.yaml.editable_tree import Collection, Entry, Node, Scalar, entries
 
 RESULTS = {"result_ref": "output.ref", "result": "output.data"}
 
@@ -54,11 +54,7 @@ def respell(rw: Rewriting, known: frozenset[str], owner: Collection, *, args: bo
         before = scalar.value
         if edit_scalar(scalar, lambda text: _today(text, names)):
             edited.append((scalar, before))
-    if edited:
-        numbers = sorted({scalar.mark.line for scalar, _ in edited})
-        lines = f"line{'s' if len(numbers) > 1 else ''} " + ", ".join(map(str, numbers))
-        first = min((scalar.mark for scalar, _ in edited), key=lambda mark: (mark.line, mark.column))
-        rw.changed(first, f"templates {_difference(edited)} ({lines})")
+    rw.changed_lines((scalar for scalar, _ in edited), f"templates {_difference(edited)}")
 
 
 def _today(text: str, names: Names) -> str:
@@ -124,16 +120,16 @@ def _note_result(rw: Rewriting, scalar: Scalar, old: str, today: str) -> None:
 
 def defined_by(root: Collection) -> frozenset[str]:
     """Names that every template can read because the document defines them: workload, steps, ctx, args."""
-    steps = maps(root.get("workflow"))
-    found = {*keys(root.get("workload")), *(str(step.word("step")) for step in steps)}
+    steps = root.maps_at("workflow")
+    found = {*root.keys_at("workload"), *(str(step.word("step")) for step in steps)}
     for step in steps:
-        for arc in (*maps(step.get("next")), *maps(at(step, "next", "arcs"))):
-            found.update(keys(arc.get("args")))
+        for arc in (*step.maps_at("next"), *step.maps_at("next", "arcs")):
+            found.update(arc.keys_at("args"))
     for entry in (*_entries_under(root.get("workflow")), *_entries_under(root.get("workbook"))):
-        if entry.key == "set" and (writes := as_map(entry.value)) is not None:
+        if entry.key == "set" and (writes := entry.as_map) is not None:
             found |= written(writes, "ctx")
         elif OLDER.get(str(entry.key)) == "ctx":
-            found.update(keys(entry.value))
+            found.update(entry.keys)
     return frozenset(found)
 
 
@@ -141,11 +137,11 @@ def _defined(owner: Collection) -> frozenset[str]:
     """Names that templates of a step can read because the step defines them, in spellings of any age."""
     found: set[str] = set()
     for entry in _entries_under(owner):
-        body = as_map(entry.value)
+        body = entry.as_map
         if entry.key in ("name", "iterator") and isinstance(entry.value, Scalar):
             found.add(entry.value.value)
         elif entry.key in ("input", "args") or entry.key in OLDER:
-            found.update(keys(body))
+            found.update(entry.keys)
         elif entry.key == "set" and body is not None:
             found.update(name for scope in SCOPES for name in written(body, scope))
             found.update(name for name in body.names if "." not in name)

@@ -5,12 +5,12 @@ finding is what `load` has to say about an older spelling: a deprecated one runs
 under strict), a legacy one is refused with what replaces it.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from noetl.dsl.diagnostic import Code, Diagnostic, Mark
+from noetl.dsl.diagnostic import NOWHERE, Code, Diagnostic, Mark
 from noetl.dsl.tool_kind import Kind, Kinds
 from noetl.dsl.yaml.editable_tree import Alias, Collection, Entry, Node, Scalar
-from noetl.dsl.yaml.read_editable import Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Rewriting:
     (`review`), while `load` does not guess: it leaves the text to the grammar, or takes out what it refuses.
     """
 
-    document: Document
+    root: Collection
     kinds: Kinds
     anchors: dict[str, Node] = field(default_factory=dict)
     loading: bool = False
@@ -50,6 +50,14 @@ class Rewriting:
         """Note what was rewritten."""
         if not self.inside_eval:
             self.notes.append(Note(mark, message))
+
+    def changed_lines(self, scalars: Iterable[Scalar], message: str, *, always: bool = False) -> None:
+        """Note where templates were rewritten, with their lines; those that a rewrite made have none."""
+        marks = sorted(scalar.mark for scalar in scalars if scalar.mark is not NOWHERE)
+        if marks:
+            numbers = sorted({mark.line for mark in marks})
+            lines = "lines" if len(numbers) > 1 or always else "line"
+            self.changed(marks[0], f"{message} ({lines} {', '.join(map(str, numbers))})")
 
     def review(self, mark: Mark, message: str, hint: str | None = None) -> None:
         """Note what the author must look at."""
@@ -75,7 +83,7 @@ class Rewriting:
 
     def silent(self) -> "Rewriting":
         """A rewriting of the same document whose notes and findings nobody reads."""
-        return Rewriting(self.document, self.kinds, self.anchors, self.loading)
+        return Rewriting(self.root, self.kinds, self.anchors, self.loading)
 
     def seen(self, node: Node | None) -> Node | None:
         """The node itself, or the one an alias stands for."""
@@ -83,8 +91,7 @@ class Rewriting:
 
     def kind_of(self, task: Collection) -> Kind | None:
         """The kind of a task, when it is known."""
-        node = task.get("kind")
-        return self.kinds.get(node.value) if isinstance(node, Scalar) else None
+        return self.kinds.get(task.word("kind") or "")
 
     def verbatim(self, node: Collection) -> tuple[str, ...]:
         """Inputs of a task that are never templates; none when the node is no task."""

@@ -12,9 +12,7 @@ from noetl.dsl.yaml.editable_tree import (
     Collection,
     Entry,
     Scalar,
-    as_map,
     is_nothing,
-    keys,
     pair,
     plain,
     quoted,
@@ -52,7 +50,7 @@ def rewrite_set(rw: Rewriting, holder: Collection, loop: Collection | None, *, b
 
 
 def _rewrite_older(rw: Rewriting, holder: Collection, entry: Entry, loop: Collection | None) -> None:
-    key, values = str(entry.key), as_map(entry.value)
+    key, values = str(entry.key), entry.as_map
     if values is None or not can_merge(holder):
         why = "it is not a mapping" if values is None else "the 'set' beside it is not a mapping"
         rw.review(entry.mark, f"'{key}' was left as it is: {why}", "write: set: {scope.name: value}")
@@ -87,7 +85,7 @@ def can_merge(holder: Collection) -> bool:
 def merge_set(rw: Rewriting, holder: Collection, entry: Entry, values: Collection) -> None:
     """Make the entry the `set` of its holder, or add its writes to the one that is there."""
     given = holder.entry("set")
-    own = as_map(given.value) if given is not None else None
+    own = given.as_map if given is not None else None
     if given is not None and own is None:
         holder.drop(given)
     if not values.entries:
@@ -153,7 +151,7 @@ def _reduce(rw: Rewriting, write: Entry, loop: Collection | None) -> None:
 
 def _reducer(write: Entry) -> str:
     """The reducer that does what the write says; an addition to the value so far keeps what it adds."""
-    if as_map(write.value) is not None:
+    if write.as_map is not None:
         return "merge"
     node = write.value
     found = ADDITION.fullmatch(node.value) if isinstance(node, Scalar) else None
@@ -167,4 +165,4 @@ def _reducer(write: Entry) -> str:
 def written(node: Collection, scope: str) -> set[str]:
     """The names that a `set` writes in one scope."""
     names = {key.split(".")[1] for key in node.names if key.startswith(f"{scope}.")}
-    return names | set(keys(node.get(scope)))
+    return names | set(node.keys_at(scope))

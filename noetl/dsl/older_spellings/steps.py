@@ -1,6 +1,7 @@
 """Steps of every age: `when`, `vars`, `args`, `pipe`, `next_mode`, lists under `next`, loop scheduling."""
 
 from noetl.dsl.grammar.checker import NEXT_NOT_ROUTER
+from noetl.dsl.grammar.playbook import SCHEDULING
 from noetl.dsl.older_spellings.cases import rewrite_case
 from noetl.dsl.older_spellings.findings import (
     ARGS,
@@ -30,27 +31,19 @@ from noetl.dsl.yaml.editable_tree import (
     Scalar,
     as_list,
     as_map,
-    at,
     entries,
     item,
     listing,
     mapping,
-    maps,
+    mapping_of,
     pair,
-    plain,
-    quoted,
     says,
     scalars,
 )
 from noetl.dsl.yaml.one_line import flow
 
-AFTERWARDS = (
-    "outcome",
-    "output",
-    "result",
-    "_prev",
-    "event",
-)  # what can only be read once the tools have run
+# What can only be read once the tools have run.
+AFTERWARDS = ("outcome", "output", "result", "_prev", "event")
 
 
 def rewrite_step(rw: Rewriting, step: Collection) -> None:
@@ -61,7 +54,7 @@ def rewrite_step(rw: Rewriting, step: Collection) -> None:
     _rewrite_eval(rw, step)
     rewrite_case(rw, step)
     _rewrite_next(rw, step)
-    _rewrite_admission(rw, step)
+    rewrite_rules(rw, step.list_at("spec", "policy", "admit", "rules"))
     for key in ("when", "expr"):
         _rewrite_when(rw, step, key)
     rewrite_body(rw, step, step.word("step") or "step")
@@ -112,42 +105,31 @@ def _rewrite_eval(rw: Rewriting, step: Collection) -> None:
 def _refuse_eval(rw: Rewriting, step: Collection, entry: Entry) -> None:
     """Which task of the step an `eval` is about is its author's to say."""
     step.drop(entry)
-    tool = step.map_at("tool")
-    kind = tool.word("kind") if tool is not None else None
+    kind = step.word("tool", "kind") or "…"
     policy = flow({"policy": positioned(policy_of_eval(rw, entry))})
     message = "'eval' is not part of the language: decisions stand in a task's spec.policy.rules"
-    rw.legacy(LEGACY_EVAL, entry.mark, message, f"tool: {{kind: {kind or '…'}, spec: {policy}}}")
+    rw.legacy(LEGACY_EVAL, entry.mark, message, f"tool: {{kind: {kind}, spec: {policy}}}")
 
 
 def _rewrite_args(rw: Rewriting, owner: Collection) -> None:
     entry = owner.entry("args")
     if entry is None:
         return
-    values, given = as_map(entry.value), owner.map_at("input")
-    if values is None or (given is None and owner.entry("input") is not None):
+    values, given = entry.as_map, owner.map_at("input")
+    if values is None or (given is None and "input" in owner):
         rw.review(entry.mark, "'args' was left as it is", "write: input: {name: value}")
         return
     rw.changed(entry.mark, "'args' is now 'input'")
     if given is None:
         entry.rename("input")
         return
-    for value in list(values.entries):
-        if given.entry(str(value.key)) is None:
-            given.add(values.pull(value))
-        else:
-            rw.review(
-                value.mark, f"'{value.key}' is given twice; the one under 'input' wins and this one is gone"
-            )
+    for value in given.take(values):
+        message = f"'{value.key}' is given twice; the one under 'input' wins and this one is gone"
+        rw.review(value.mark, message)
     owner.drop(entry)
 
 
 # ---- admission ------------------------------------------------------------------------------------------
-
-
-def _rewrite_admission(rw: Rewriting, step: Collection) -> None:
-    rules = as_list(at(step, "spec", "policy", "admit", "rules"))
-    if rules is not None:
-        rewrite_rules(rw, rules)
 
 
 def _rewrite_when(rw: Rewriting, step: Collection, key: str) -> None:
@@ -165,21 +147,20 @@ def _rewrite_when(rw: Rewriting, step: Collection, key: str) -> None:
     if not _can_hold_policy(step):
         rw.leave(step, entry, "'when' was left as it is: 'spec.policy' is not a mapping")
         return
-    spec = step.map_at("spec")
-    policy = spec.map_at("policy") if spec is not None else None
-    if policy is not None and policy.entry("admit") is not None:
-        _refuse_first(rw, step, entry, policy)
+    if step.entry("spec", "policy", "admit") is not None:
+        _refuse_first(rw, step, entry)
         return
     admit = pair("admit", admission(guard, flow=step.flow), mark=entry.mark)
+    spec = step.map_at("spec")
     if spec is None:
         entry.rename("spec")
         entry.value, entry.after = (
-            mapping([pair("policy", mapping([admit], flow=step.flow))], flow=step.flow),
+            mapping_of({"policy": mapping([admit], flow=step.flow)}, flow=step.flow),
             "",
         )
     else:
-        step.pull(entry)
-        admit.before, admit.column = [line for line in entry.before if line.strip()], entry.column
+        admit.take_comments(step.pull(entry))
+        admit.after = ""
         spec.child("policy").add(admit)
     rw.changed(entry.mark, "'when' of the step is now spec.policy.admit; a token it refuses is discarded")
 
@@ -191,25 +172,22 @@ def _refuse_when(rw: Rewriting, entry: Entry, key: str) -> None:
 
 
 def _can_hold_policy(step: Collection) -> bool:
-    spec = step.entry("spec")
-    holder = as_map(spec.value) if spec is not None else None
-    policy = holder.entry("policy") if holder is not None else None
-    return (spec is None or holder is not None) and (policy is None or as_map(policy.value) is not None)
+    spec, policy = step.entry("spec"), step.entry("spec", "policy")
+    return all(holder is None or holder.as_map is not None for holder in (spec, policy))
 
 
-def _refuse_first(rw: Rewriting, step: Collection, entry: Entry, policy: Collection) -> None:
+def _refuse_first(rw: Rewriting, step: Collection, entry: Entry) -> None:
     """A step with both a guard and an admission: refuse when the guard does not hold, then ask the rules."""
-    rules = as_list(at(policy, "admit", "rules"))
-    text = entry.value.value.strip() if isinstance(entry.value, Scalar) else ""
+    rules = step.list_at("spec", "policy", "admit", "rules")
+    text = (entry.text or "").strip()
     inside = text.removeprefix("{{").removesuffix("}}").strip()
     if rules is None or text != "{{" + text[2:-2] + "}}" or "{{" in inside or "{%" in text:
-        told = "'when' was left as it is: the step also has an admission"
-        rw.leave(step, entry, told, "join the two conditions")
+        message = "'when' was left as it is: the step also has an admission"
+        rw.leave(step, entry, message, "join the two conditions")
         return
     step.drop(entry)
-    refuse = mapping([pair("allow", plain("false"))], flow=True)
-    guard = pair("when", quoted("{{ not (" + inside + ") }}"))
-    rules.insert(0, item(mapping([guard, pair("then", refuse)], flow=rules.flow)))
+    refuse = mapping_of({"allow": False}, flow=True)
+    rules.insert(0, item(mapping_of({"when": "{{ not (" + inside + ") }}", "then": refuse}, flow=rules.flow)))
     rw.changed(entry.mark, "'when' of the step is now the first rule of its admission")
 
 
@@ -220,8 +198,8 @@ def _rewrite_next(rw: Rewriting, step: Collection) -> None:
     entry = step.entry("next")
     if entry is not None:
         _make_router(rw, entry)
-    _move_mode(rw, step, as_map(entry.value) if entry is not None else None)
-    for arc in maps(at(step, "next", "arcs")):
+    _move_mode(rw, step, entry.as_map if entry is not None else None)
+    for arc in step.maps_at("next", "arcs"):
         rewrite_guard(rw, arc)
         rewrite_set(rw, arc, None, bare=False)
         _note_args(rw, arc)
@@ -230,11 +208,10 @@ def _rewrite_next(rw: Rewriting, step: Collection) -> None:
 def _note_args(rw: Rewriting, arc: Collection) -> None:
     """`args` of an arc still travel with the token; what replaces them depends on the steps it reaches."""
     entry, target = arc.entry("args"), arc.word("step")
-    values = as_map(entry.value) if entry is not None else None
-    if entry is None or values is None:
+    if entry is None or entry.as_map is None:
         return
-    shown = {f"ctx.{target}.{value.key}": positioned(value.value) for value in values.entries}
-    write = f"set: {flow(shown)} on the arc, and read them in the input of '{target}'"
+    writes = {f"ctx.{target}.{value.key}": positioned(value.value) for value in entry.entries}
+    write = f"set: {flow(writes)} on the arc, and read them in the input of '{target}'"
     rw.deprecated(ARGS, entry.mark, "'args' of an arc is an older way to hand values on", write)
 
 
@@ -250,8 +227,8 @@ def _make_router(rw: Rewriting, entry: Entry) -> None:
         return
     for arc in arcs.entries:
         if isinstance(arc.value, Scalar) and isinstance(scalar_value(arc.value), str):
-            arc.value = mapping([pair("step", arc.value)], flow=True)
-    entry.value = mapping([pair("arcs", arcs)], flow=arcs.flow)
+            arc.value = mapping_of({"step": arc.value}, flow=True)
+    entry.value = mapping_of({"arcs": arcs}, flow=arcs.flow)
     entry.gap = entry.gap if not arcs.flow else " "
     message = "'next' is not a router: it is a mapping with 'arcs'"
     rw.legacy(NEXT_NOT_ROUTER, entry.mark, message, f"next: {flow(positioned(entry.value))}")
@@ -259,9 +236,7 @@ def _make_router(rw: Rewriting, entry: Entry) -> None:
 
 
 def _move_mode(rw: Rewriting, step: Collection, router: Collection | None) -> None:
-    spec = step.entry("spec")
-    knobs = as_map(spec.value) if spec is not None else None
-    mode = knobs.entry("next_mode") if knobs is not None else None
+    spec, knobs, mode = step.entry("spec"), step.map_at("spec"), step.entry("spec", "next_mode")
     if spec is None or knobs is None or mode is None:
         return
     message = "'spec.next_mode' is not part of the language: the mode belongs to the router"
@@ -284,11 +259,7 @@ def _give_mode(router: Collection, mode: Entry) -> None:
         routing.add(mode)
     elif "spec" not in router:
         holder = router.insert(0, pair("spec", mapping([mode], flow=True), mark=mode.mark))
-        holder.before, holder.after, holder.column = (
-            [*filter(str.strip, mode.before)],
-            mode.after,
-            mode.column,
-        )
+        holder.take_comments(mode)
         mode.before, mode.after = [], ""
 
 
@@ -297,19 +268,9 @@ def _give_mode(router: Collection, mode: Entry) -> None:
 
 def _lift_scheduling(rw: Rewriting, loop: Collection) -> None:
     """`mode` and `max_in_flight` stand in the loop's spec, not in its policy."""
-    spec = loop.map_at("spec")
-    policy = spec.entry("policy") if spec is not None else None
-    if spec is not None and policy is not None:
-        _lift_out(rw, spec, policy)
-    inner = loop.map_at("loop")
-    if inner is not None:
-        _lift_scheduling(rw, inner)
-
-
-def _lift_out(rw: Rewriting, spec: Collection, policy: Entry) -> None:
-    inside = as_map(policy.value)
+    spec, policy, inside = loop.map_at("spec"), loop.entry("spec", "policy"), loop.map_at("spec", "policy")
     for entry in entries(inside):
-        if inside is None or entry.key not in ("mode", "max_in_flight"):
+        if spec is None or policy is None or inside is None or entry.key not in SCHEDULING:
             continue
         if entry.key in spec:
             inside.drop(entry)
@@ -318,6 +279,9 @@ def _lift_out(rw: Rewriting, spec: Collection, policy: Entry) -> None:
         rw.changed(entry.mark, f"'{entry.key}' of the loop now stands in its spec")
         if not inside.entries:
             spec.drop(policy)
+    inner = loop.map_at("loop")
+    if inner is not None:
+        _lift_scheduling(rw, inner)
 
 
 # ---- vars -----------------------------------------------------------------------------------------------
@@ -328,7 +292,7 @@ def _refuse_vars(rw: Rewriting, step: Collection) -> None:
     entry = step.entry("vars")
     if entry is None:
         return
-    values = {f"step.{value.key}": positioned(value.value) for value in entries(as_map(entry.value))}
+    values = {f"step.{value.key}": positioned(value.value) for value in entries(entry.as_map)}
     message = "'vars' is not part of the language: state of one step run is 'step'"
     rw.legacy(LEGACY_VARS, entry.mark, message, f"set: {flow(values or {'step.name': '…'})}")
     step.drop(entry)
@@ -339,7 +303,7 @@ def _rewrite_vars(rw: Rewriting, owner: Collection, name: str) -> None:
     entry = owner.entry("vars")
     if entry is None:
         return
-    values = as_map(entry.value)
+    values = entry.as_map
     if values is None:
         rw.review(
             entry.mark, "'vars' was left as it is: it is not a mapping", "write: set: {step.name: value}"
@@ -356,7 +320,8 @@ def _rewrite_vars(rw: Rewriting, owner: Collection, name: str) -> None:
     label = free_label(tasks, "init_vars")
     entry.rename("set_vars")
     entry.before = [line for line in entry.before if line.strip()]
-    first = mapping([pair("name", plain(label)), pair("kind", plain("noop")), entry], flow=tasks.flow)
+    first = mapping_of({"name": label, "kind": "noop"}, flow=tasks.flow)
+    first.add(entry)
     tasks.insert(0, item(first, mark=entry.mark))
     rewrite_set(rw, first, None)
     rw.review(entry.mark, f"'vars' is now set by a first task '{label}'")

@@ -1,6 +1,7 @@
 """Tasks of every age: label maps, `args`, tool inputs beside `kind`; and where the tasks of a step are."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Container, Iterator
 
 from noetl.dsl.grammar.task import SUGAR, TASK
 from noetl.dsl.nearest import nearest
@@ -16,9 +17,7 @@ from noetl.dsl.yaml.editable_tree import (
     Entry,
     Node,
     Scalar,
-    as_list,
     as_map,
-    at,
     indented,
     is_nothing,
     item,
@@ -43,10 +42,14 @@ LABELS_TOO = frozenset({*SUGAR, "case", "pipe"})
 
 def tasks_of(owner: Collection) -> Iterator[Collection]:
     """Every task of a step or block, those inside sugar included."""
-    tool = owner.get("tool")
-    single = as_map(tool)
-    for task in [single] if single is not None else maps(tool):
+    for task in outer_tasks(owner):
         yield from _with_insides(task)
+
+
+def outer_tasks(owner: Collection) -> list[Collection]:
+    """The tasks of a step or block, whether it has a list of them or one alone."""
+    task = owner.map_at("tool")
+    return [task] if task is not None else owner.maps_at("tool")
 
 
 def _with_insides(task: Collection) -> Iterator[Collection]:
@@ -59,15 +62,15 @@ def _with_insides(task: Collection) -> Iterator[Collection]:
 def _insides(task: Collection) -> Iterator[Collection]:
     """The task lists inside a sugar item, and the one task that `paginate` asks with."""
     places = (("while", "do"), ("until", "do"), ("paginate", "each"), ("paginate", "request"))
-    found = [at(task, *place) for place in places]
-    found += [branch.get(key) for branch in maps(task.get("choose")) for key in ("then", "else")]
-    yield from (node for node in found if isinstance(node, Collection))
+    inside = [task.get(*place) for place in places]
+    inside += [branch.get(key) for branch in task.maps_at("choose") for key in ("then", "else")]
+    yield from (node for node in inside if isinstance(node, Collection))
 
 
 def as_pipeline(owner: Collection, name: str) -> Collection:
     """The tasks of a step or block as a list, each still called what it was called."""
     holder = owner.entry("tool") or owner.add(pair("tool", listing(flow=owner.flow)))
-    tasks = as_list(holder.value)
+    tasks = holder.as_list
     if tasks is None:
         flow = isinstance(holder.value, Collection) and holder.value.flow
         tasks = listing([item(holder.value)], flow=flow)
@@ -88,10 +91,20 @@ def _name_one(task: Collection | None, label: str) -> None:
 
 def free_label(tasks: Collection, wanted: str) -> str:
     """A label that no task of a pipeline has."""
-    taken = {task.word("name") for task in maps(tasks)}
+    return free_name(wanted, {task.word("name") for task in maps(tasks)})
+
+
+def free_name(wanted: str, taken: Container[str | None]) -> str:
+    """The name, longer where it is taken."""
     while wanted in taken:
         wanted += "_"
     return wanted
+
+
+def name_like(text: str, noun: str) -> str:
+    """A name like a text that is none: `fetch-page` is `fetch_page`; one that is nothing else is the noun."""
+    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_") or noun
+    return name if not name[0].isdigit() else f"{noun}_{name}"
 
 
 # ---- lists and labels -------------------------------------------------------------------------------------
@@ -106,7 +119,7 @@ def rewrite_tool(rw: Rewriting, owner: Collection) -> None:
     if not rw.loading:
         _list_labels(entry)
     loop = owner.map_at("loop")
-    tasks = as_list(entry.value)
+    tasks = entry.as_list
     if tasks is None:
         _rewrite_item(rw, entry, loop)
     else:
@@ -122,7 +135,7 @@ def _rewrite_tasks(rw: Rewriting, tasks: Collection, loop: Collection | None) ->
 
 def _unwrap_pipe(rw: Rewriting, entry: Entry) -> None:
     """`tool: {pipe: [...]}`: the list is the pipeline."""
-    tool = as_map(entry.value)
+    tool = entry.as_map
     inner = _refused_pipe(rw, tool) if rw.loading else _only_pipe(tool)
     if inner is not None:
         entry.value = inner.value
@@ -156,24 +169,23 @@ def _shown_task(task: Value) -> Value:
 def _only_pipe(node: Collection | None) -> Entry | None:
     """The entry of a mapping that holds a `pipe` list and nothing else."""
     inner = node.entry("pipe") if node is not None and len(node.entries) == 1 else None
-    return inner if inner is not None and as_list(inner.value) is not None else None
+    return inner if inner is not None and inner.as_list is not None else None
 
 
 def _splice_pipes(rw: Rewriting, tasks: Collection) -> None:
     """`- pipe: [...]` inside a pipeline: its tasks take its place."""
     for entry in list(tasks.entries):
-        inner = _only_pipe(as_map(entry.value))
-        found = as_list(inner.value) if inner is not None else None
-        if found is not None:
+        inner = _only_pipe(entry.as_map)
+        if inner is not None:
             place = tasks.place(entry)
             tasks.drop(entry)
-            tasks.entries[place:place] = found.entries
+            tasks.entries[place:place] = inner.entries
             rw.changed(entry.mark, "'pipe' inside a pipeline is gone: its tasks stand in its place")
 
 
 def _list_labels(entry: Entry) -> None:
     """`tool: {a: {kind: …}, b: {kind: …}}`: several labelled tasks in one mapping are a list."""
-    tool = as_map(entry.value)
+    tool = entry.as_map
     if tool is None or len(tool.entries) < 2 or not all(map(_is_labelled, tool.entries)):
         return
     tasks = listing(flow=tool.flow)
@@ -192,14 +204,14 @@ def _is_label_map(task: Collection) -> bool:
 
 def _is_labelled(entry: Entry) -> bool:
     """Whether a key is the label of the task under it; a task may be called `paginate`, as sugar is."""
-    body = as_map(entry.value)
+    body = entry.as_map
     if entry.key in LABELS_TOO:
         return body is not None and "kind" in body
     return entry.key not in OWN_KEYS and (body is not None or isinstance(entry.value, Alias))
 
 
 def _rewrite_item(rw: Rewriting, entry: Entry, loop: Collection | None) -> None:
-    task = as_map(entry.value)
+    task = entry.as_map
     if task is not None and _is_label_map(task):
         trailing = task.trailing
         task = _name_task(rw, entry, task.entries[0])
@@ -211,7 +223,7 @@ def _rewrite_item(rw: Rewriting, entry: Entry, loop: Collection | None) -> None:
 
 def _name_task(rw: Rewriting, entry: Entry, labelled: Entry) -> Collection | None:
     """A label map becomes the task itself, with the label as its name."""
-    body, label = as_map(labelled.value), str(labelled.key)
+    body, label = labelled.as_map, str(labelled.key)
     if body is None:
         rw.review(labelled.mark, f"task '{label}' is an alias and keeps its label", "write the task out")
         return None
@@ -246,7 +258,7 @@ def _give_up_name(rw: Rewriting, body: Collection, label: str) -> None:
         body.drop(entry)
         return
     given = body.entry("input")
-    if given is not None and as_map(given.value) is None:
+    if given is not None and given.as_map is None:
         rw.review(entry.mark, f"'name' under the label '{label}' is gone: 'input' is not a mapping")
         body.drop(entry)
         return
@@ -269,10 +281,10 @@ def rewrite_task(rw: Rewriting, task: Collection, loop: Collection | None) -> No
     _refuse_case(rw, task)
     rewrite_decisions(rw, task, loop)
     rewrite_set(rw, task, loop)
-    for guarded in (task.map_at("while"), task.map_at("until"), *maps(task.get("choose"))):
+    for guarded in (task.map_at("while"), task.map_at("until"), *task.maps_at("choose")):
         if guarded is not None:
             rewrite_guard(rw, guarded)
-    for branch in maps(task.get("choose")):
+    for branch in task.maps_at("choose"):
         _shape_else(rw, branch)
     for inside in _insides(task):
         if inside.kind == "list":
@@ -296,7 +308,7 @@ def _shape_else(rw: Rewriting, branch: Collection) -> None:
     entry, beside = branch.entry("else"), branch.entry("then")
     if entry is None:
         return
-    body = as_map(entry.value)
+    body = entry.as_map
     if beside is not None and is_nothing(entry.value):
         branch.drop(entry)
         beside.rename("else")
@@ -312,14 +324,14 @@ def _fold_inputs(rw: Rewriting, task: Collection) -> None:
     """Put `args` and the tool inputs beside `kind` under `input`."""
     kind, args = rw.kind_of(task), task.entry("args")
     beside = [entry for entry in task.entries if kind is not None and _is_input(rw, str(entry.key), kind)]
-    if args is not None and as_map(args.value) is None:
+    if args is not None and args.as_map is None:
         rw.review(args.mark, "'args' is not a mapping and was left as it is", "write: input: {name: value}")
         args = None
     folded = [entry for entry in task.entries if entry in beside or entry is args]
     given = task.entry("input")
     if not folded:
         return
-    if given is not None and as_map(given.value) is None:
+    if given is not None and given.as_map is None:
         rw.review(given.mark, "'input' is not a mapping: the inputs beside it were left where they are")
         return
     _note_folding(rw, args, beside, task.word("kind"))
@@ -368,7 +380,7 @@ def _fold(rw: Rewriting, task: Collection, folded: list[Entry], args: Entry | No
 
 def _opened(args: Entry, values: Collection) -> list[Entry]:
     """The values of `args`; what was said about it goes above the first of them."""
-    inside = as_map(args.value) or mapping()
+    inside = args.as_map or mapping()
     if inside.entries:
         inside.entries[0].lead_with(args.comments)
     values.end_with(inside.trailing)

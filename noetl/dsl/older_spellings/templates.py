@@ -72,7 +72,7 @@ def escaped(value: str) -> str:
     )
 
 
-def templates_under(rw: Rewriting, node: Node) -> Iterator[Scalar]:
+def templates_under(rw: Rewriting, node: Node | None) -> Iterator[Scalar]:
     """Every scalar under a node that is rendered; code that is never a template is left out."""
     if isinstance(node, Scalar) and is_template(node.value):
         yield node

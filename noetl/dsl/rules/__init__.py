@@ -29,22 +29,11 @@ from noetl.dsl.tool_kind import Kinds
 
 Rule = Callable[[RuleContext], Iterator[Diagnostic]]
 
-RULES: tuple[Rule, ...] = (
-    *steps.RULES,
-    *arcs.RULES,
-    *failures.RULES,
-    *pipelines.RULES,
-    *policies.RULES,
-    *code.RULES,
-    *scopes.RULES,
-    *bare_names.RULES,
-    *loops.RULES,
-    *keychain.RULES,
-    *references.RULES,
-    *workbook.RULES,
-    *settings.RULES,
-    *other_meanings.RULES,
-)
+_MODULES = (
+    steps, arcs, failures, pipelines, policies, code, scopes, bare_names, loops, keychain, references,
+    workbook, settings, other_meanings,
+)  # fmt: skip
+RULES: tuple[Rule, ...] = tuple(rule for module in _MODULES for rule in module.RULES)
 
 
 def check(playbook: Playbook, kinds: Kinds) -> list[Diagnostic]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.nearest import nearest
+from noetl.dsl.nearest import did_you_mean
 from noetl.dsl.net.routing import EVENTS
 from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.template_scope import ADMIT, ARC
@@ -20,10 +20,8 @@ def unknown_step(context: RuleContext) -> Iterator[Diagnostic]:
     for step in context.playbook.steps:
         for arc in step.next.arcs:
             if arc.step not in context.step_names:
-                close = nearest(arc.step, context.step_names)
-                hint = (
-                    f"did you mean '{close}'?" if close else f"add the step: - {{step: {arc.step}, tool: …}}"
-                )
+                add = f"add the step: - {{step: {arc.step}, tool: …}}"
+                hint = did_you_mean(arc.step, context.step_names, add)
                 message = f"the arc from '{step.name}' leads to the unknown step '{arc.step}'"
                 yield UNKNOWN_STEP.at(arc.node.at("step"), message, hint)
 
@@ -34,9 +32,8 @@ def unknown_event(context: RuleContext) -> Iterator[Diagnostic]:
         names = SEEN.get(site.boundary)
         for path, name in site.facts.comparisons if names else ():
             if path == ("event", "name") and isinstance(name, str) and names and name not in names:
-                close = nearest(name, names)
                 where = site.boundary.description
-                hint = f"did you mean '{close}'?" if close else f"{where} sees {', '.join(names)}"
+                hint = did_you_mean(name, names, f"{where} sees {', '.join(names)}")
                 yield UNKNOWN_EVENT.at(site.mark, f"event.name is never '{name}' in {where}", hint)
 
 

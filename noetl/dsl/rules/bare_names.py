@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from noetl.dsl import template_scope as at
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.nearest import nearest
+from noetl.dsl.nearest import did_you_mean, nearest
 from noetl.dsl.rules.name_resolution import STEP, TASK
 from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.rules.scopes import UNDEFINED_NAME
@@ -27,10 +27,9 @@ AFTER_STEP = (at.STEP_OUTPUT, at.STEP_SET, at.SYNTHESIZE, at.ARC)
 
 def _bare(context: RuleContext) -> Iterator[tuple[TemplateSite, Read, list[str]]]:
     """Every read whose first part is no scope, with what it can mean there."""
-    for site in context.sites:
-        for read in site.facts.reads:
-            if read.path[0] not in at.SCOPES and read.path[0] not in GLOBALS:
-                yield site, read, list(context.names.meanings(site, read.path[0]))
+    for site, read in context.reads:
+        if read.path[0] not in at.SCOPES and read.path[0] not in GLOBALS:
+            yield site, read, list(context.names.meanings(site, read.path[0]))
 
 
 def undefined_name(context: RuleContext) -> Iterator[Diagnostic]:
@@ -46,7 +45,7 @@ def _advice(context: RuleContext, site: TemplateSite, name: str) -> str | None:
     step = site.step
     if step is not None and name in context.names.labels(step):
         return f"a task's result is read after its step as {step.name}.results.{name}.data"
-    item = next((i for i in context.names.inside(site.owner, name)), None) if site.owner else None
+    item = next(context.names.inside(site.owner, name), None) if site.owner else None
     if item is not None:
         return f"'{name}' is a task inside '{item}', whose result is read as {item}.data"
     if name in context.step_names:
@@ -69,9 +68,8 @@ def undefined_result(context: RuleContext) -> Iterator[Diagnostic]:
             message = f"{where}, but '{name}' has a loop: it has no results by task"
             yield UNDEFINED_NAME.at(site.mark, message, f"read the list of its results: {name}.data")
         elif label and label not in context.names.labels(steps[name]):
-            close = nearest(label, context.names.labels(steps[name]))
             message = f"{where}, but step '{name}' has no task '{label}'"
-            hint = f"did you mean '{name}.results.{close}'?" if close else None
+            hint = did_you_mean(label, context.names.labels(steps[name]), None, f"{name}.results.{{}}")
             yield UNDEFINED_NAME.at(site.mark, message, hint)
 
 
@@ -115,25 +113,20 @@ def _task_finished(context: RuleContext, site: TemplateSite, name: str) -> bool:
 def _step_finished(context: RuleContext, site: TemplateSite, name: str) -> bool:
     graph = context.net.whole
     reader = site.step
-    if (
-        reader is None
-        or reader.name not in graph.number
-        or graph.number[reader.name] not in context.net.reached
-    ):
+    if reader is None or graph.number.get(reader.name) not in context.net.reached:
         return True
     return (reader.name == name and site.boundary in AFTER_STEP) or graph.can_reach(name, reader.name)
 
 
 def fall_through_field(context: RuleContext) -> Iterator[Diagnostic]:
     """A field of a payload is read through `data`."""
-    for site in context.sites:
-        for read in site.facts.reads:
-            root = read.path[0]
-            fields = ENVELOPE_FIELDS if root in context.step_names else ENVELOPE
-            if len(read.path) > 1 and read.path[1] not in fields and is_result(context, site, root):
-                full = ".".join((root, "data", *read.path[1:]))
-                message = f"'{read.dotted}' is {full}: a field of the payload, not of the output itself"
-                yield FALL_THROUGH_FIELD.at(site.mark, message, f"write {full}")
+    for site, read in context.reads:
+        root = read.path[0]
+        fields = ENVELOPE_FIELDS if root in context.step_names else ENVELOPE
+        if len(read.path) > 1 and read.path[1] not in fields and is_result(context, site, root):
+            full = ".".join((root, "data", *read.path[1:]))
+            message = f"'{read.dotted}' is {full}: a field of the payload, not of the output itself"
+            yield FALL_THROUGH_FIELD.at(site.mark, message, f"write {full}")
 
 
 def is_result(context: RuleContext, site: TemplateSite, root: str) -> bool:

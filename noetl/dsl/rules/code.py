@@ -19,13 +19,11 @@ SAFE_FILTER = "sql_literal"
 
 def _inputs(context: RuleContext, which: str) -> Iterator[tuple[str, str, str, Mark]]:
     """The texts of some inputs of every task: label, kind, text, place. `which` is a field of Kind."""
-    for owner in context.owners:
-        for task in owner.tasks:
-            kind = context.kinds.get(task.kind)
-            for key in getattr(kind, which, ()):
-                where = task.input.at(key) if isinstance(task.input, Map) else task.node.at("input")
-                for text, mark in leaves(task.input.get(key), where):
-                    yield task.label, task.kind, text, mark
+    for _, task in context.tasks:
+        for key in getattr(context.kinds.get(task.kind), which, ()):
+            where = task.input.at(key) if isinstance(task.input, Map) else task.node.at("input")
+            for text, mark in leaves(task.input.get(key), where):
+                yield task.label, task.kind, text, mark
 
 
 def template_in_code(context: RuleContext) -> Iterator[Diagnostic]:
@@ -33,9 +31,8 @@ def template_in_code(context: RuleContext) -> Iterator[Diagnostic]:
     for label, _, text, mark in _inputs(context, "untemplated"):
         if "{{" in text:
             message = f"the code of task '{label}' holds '{{{{', but code is never rendered"
-            yield TEMPLATE_IN_CODE.at(
-                mark, message, 'pass the value as input: {x: "{{ … }}"} and use x in the code'
-            )
+            hint = 'pass the value as input: {x: "{{ … }}"} and use x in the code'
+            yield TEMPLATE_IN_CODE.at(mark, message, hint)
 
 
 def python_syntax(context: RuleContext) -> Iterator[Diagnostic]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.nearest import nearest
-from noetl.dsl.rules.rule_context import RuleContext
+from noetl.dsl.rules.rule_context import RuleContext, repeated
 from noetl.dsl.templates.syntax import is_template
 
 KEYCHAIN_NOT_HERE = Code("keychain-not-here", "error", "A secret is read where it would be recorded")
@@ -17,28 +17,26 @@ DUPLICATE_KEYCHAIN_ENTRY = Code("duplicate-keychain-entry", "error", "Two keycha
 def keychain_use(context: RuleContext) -> Iterator[Diagnostic]:
     """`keychain` is read in task input and auth alone, by declared names."""
     declared = {secret.name for secret in context.playbook.keychain}
-    for site in context.sites:
-        for read in site.facts.reads:
-            if read.path[0] != "keychain":
-                continue
-            if not site.boundary.reads("keychain"):
-                message = f"'{read.dotted}' cannot be read in {site.description}: the value would be recorded"
-                hint = "read it in the input or auth of the task that needs it"
-                yield KEYCHAIN_NOT_HERE.at(site.mark, message, hint)
-            elif len(read.path) > 1 and read.path[1] not in declared:
-                message = f"keychain has no entry '{read.path[1]}'"
-                yield UNKNOWN_KEYCHAIN_ENTRY.at(site.mark, message, _declare(read.path[1], declared))
+    for site, read in context.reads:
+        if read.path[0] != "keychain":
+            continue
+        if not site.boundary.reads("keychain"):
+            message = f"'{read.dotted}' cannot be read in {site.description}: the value would be recorded"
+            hint = "read it in the input or auth of the task that needs it"
+            yield KEYCHAIN_NOT_HERE.at(site.mark, message, hint)
+        elif len(read.path) > 1 and read.path[1] not in declared:
+            message = f"keychain has no entry '{read.path[1]}'"
+            yield UNKNOWN_KEYCHAIN_ENTRY.at(site.mark, message, _declare(read.path[1], declared))
 
 
 def undeclared_auth(context: RuleContext) -> Iterator[Diagnostic]:
     """A name under `auth` is declared, so that it is checked before the workflow starts."""
     declared = {secret.name for secret in context.playbook.keychain}
-    for owner in context.owners:
-        for task in owner.tasks:
-            name = task.auth
-            if isinstance(name, str) and not is_template(name) and name not in declared:
-                message = f"auth '{name}' of task '{task.label}' is not declared in keychain"
-                yield UNDECLARED_AUTH.at(task.node.at("auth"), message, _declare(name, declared))
+    for _, task in context.tasks:
+        name = task.auth
+        if isinstance(name, str) and not is_template(name) and name not in declared:
+            message = f"auth '{name}' of task '{task.label}' is not declared in keychain"
+            yield UNDECLARED_AUTH.at(task.node.at("auth"), message, _declare(name, declared))
 
 
 def _declare(name: str, declared: set[str]) -> str:
@@ -52,20 +50,16 @@ def static_secret(context: RuleContext) -> Iterator[Diagnostic]:
     for secret in context.playbook.keychain:
         if secret.kind == "static":
             message = f"keychain entry '{secret.name}' is static: its value stands in the playbook"
-            yield STATIC_SECRET.at(
-                secret.node.at("kind"), message, "use kind: env, file or credential; static is for tests"
-            )
+            hint = "use kind: env, file or credential; static is for tests"
+            yield STATIC_SECRET.at(secret.node.at("kind"), message, hint)
 
 
 def duplicate_keychain_entry(context: RuleContext) -> Iterator[Diagnostic]:
     """Keychain names are unique."""
-    first: dict[str, int] = {}
-    for secret in context.playbook.keychain:
-        mark = secret.node.at("name")
-        if secret.name in first:
-            message = f"keychain entry '{secret.name}' is a duplicate of line {first[secret.name]}"
-            yield DUPLICATE_KEYCHAIN_ENTRY.at(mark, message, "rename one of the two")
-        first.setdefault(secret.name, mark.line)
+    names = ((secret.name, secret.node.at("name")) for secret in context.playbook.keychain)
+    for name, mark, line in repeated(names):
+        message = f"keychain entry '{name}' is a duplicate of line {line}"
+        yield DUPLICATE_KEYCHAIN_ENTRY.at(mark, message, "rename one of the two")
 
 
 RULES = (keychain_use, undeclared_auth, static_secret, duplicate_keychain_entry)

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.model import Assign, Loop, Step
-from noetl.dsl.nearest import nearest
+from noetl.dsl.nearest import did_you_mean
 from noetl.dsl.rules.pipelines import title
 from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.template_scope import ARC, STEP_SET
-from noetl.dsl.template_site import Owner, leaves, loops_of, set_sites
+from noetl.dsl.template_site import Owner, key_mark, leaves, loops_of, set_sites
 from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.yaml.tree import Map
 
@@ -71,14 +71,10 @@ def unused_reducer(context: RuleContext) -> Iterator[Diagnostic]:
         for loop in loops:
             for key in loop.reduce:
                 if not any(f"{target}.".startswith(f"{key}.") for target in written):
-                    close = nearest(key, written)
-                    hint = (
-                        f"did you mean '{close}'?"
-                        if close
-                        else "remove it, or write the path in a task's set"
-                    )
+                    hint = did_you_mean(key, written, "remove it, or write the path in a task's set")
                     message = f"reduce names '{key}', which no task of {title(owner)} writes"
-                    yield UNUSED_REDUCER.at(_spec_mark(loop, "policy", "reduce", key), message, hint)
+                    mark = key_mark(loop.node, "spec", "policy", "reduce", key)
+                    yield UNUSED_REDUCER.at(mark, message, hint)
 
 
 def setting_without_effect(context: RuleContext) -> Iterator[Diagnostic]:
@@ -87,8 +83,7 @@ def setting_without_effect(context: RuleContext) -> Iterator[Diagnostic]:
         for loop in loops_of(owner):
             yield from _idle_settings(loop, owner)
         if isinstance(owner, Step) and owner.loop is None and owner.failure_mode == "best_effort":
-            spec = owner.node.get("spec", Map(mark=owner.node.mark))
-            mark = _deep_mark(spec, ("policy", "failure", "mode"))
+            mark = key_mark(owner.node, "spec", "policy", "failure", "mode")
             message = f"failure.mode: best_effort has no effect: {title(owner)} has no loop"
             yield NO_EFFECT.at(mark, message, "remove it; a failure is taken by an arc")
 
@@ -96,28 +91,12 @@ def setting_without_effect(context: RuleContext) -> Iterator[Diagnostic]:
 def _idle_settings(loop: Loop, owner: Owner) -> Iterator[Diagnostic]:
     if loop.chunk is not None and loop.placement == "local":
         message = f"chunk has no effect: the loop of {title(owner)} runs as one lease"
-        yield NO_EFFECT.at(
-            _spec_mark(loop, "chunk"), message, "write policy: {exec: distributed}, or remove it"
-        )
+        hint = "write policy: {exec: distributed}, or remove it"
+        yield NO_EFFECT.at(key_mark(loop.node, "spec", "chunk"), message, hint)
     written = loop.node.get("spec")
     if loop.mode == "sequential" and isinstance(written, Map) and "max_in_flight" in written:
         message = f"max_in_flight has no effect: the loop of {title(owner)} is sequential"
         yield NO_EFFECT.at(written.at_key("max_in_flight"), message, "write mode: parallel, or remove it")
-
-
-def _spec_mark(loop: Loop, *keys: str) -> Mark:
-    return _deep_mark(loop.node.get("spec", Map(mark=loop.node.mark)), keys)
-
-
-def _deep_mark(node: Map, keys: tuple[str, ...]) -> Mark:
-    """Where a key deep in a map stands, or the deepest part of the way that is there."""
-    mark, inner = node.mark, node
-    for key in keys:
-        mark = inner.at_key(key)
-        if not isinstance(inner.get(key), Map):
-            break
-        inner = inner[key]
-    return mark
 
 
 RULES = (parallel_ctx_write, unused_reducer, setting_without_effect)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from noetl.dsl import error_kinds
 from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.model import Task
-from noetl.dsl.nearest import nearest
+from noetl.dsl.nearest import did_you_mean
 from noetl.dsl.rules.bare_names import is_result
 from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.template_site import TemplateSite, leaves
@@ -55,10 +55,9 @@ def output_replaces_data(context: RuleContext) -> Iterator[Diagnostic]:
 
 def python_input(context: RuleContext) -> Iterator[Diagnostic]:
     """`timeout` is the tool's own, and `libs` imports nothing."""
-    for owner in context.owners:
-        for task in owner.tasks:
-            if task.kind == "python" and isinstance(task.input, Map):
-                yield from _swallowed(task, task.input)
+    for _, task in context.tasks:
+        if task.kind == "python" and isinstance(task.input, Map):
+            yield from _swallowed(task, task.input)
 
 
 def _swallowed(task: Task, values: Map) -> Iterator[Diagnostic]:
@@ -102,8 +101,7 @@ def _asked(site: TemplateSite, mark: Mark, read: str, kind: str) -> Iterator[Dia
     if not tools <= error_kinds.OWN_KINDS:  # a kind of somebody else's has errors of its own
         return
     if kind not in error_kinds.ALL:
-        close = nearest(kind, error_kinds.ALL)
-        hint = f"did you mean '{close}'?" if close else "docs/reference/error-kinds.md lists the kinds"
+        hint = did_you_mean(kind, error_kinds.ALL, "docs/reference/error-kinds.md lists the kinds")
         if kind in error_kinds.ELSEWHERE:
             hint = f"write: {error_kinds.ELSEWHERE[kind]}"
         yield UNKNOWN_ERROR_KIND.at(mark, f"'{read}' is compared with '{kind}', which no error is", hint)

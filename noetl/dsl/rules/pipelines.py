@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.model import Rule, Task
-from noetl.dsl.nearest import nearest
+from noetl.dsl.nearest import did_you_mean
 from noetl.dsl.net.pipeline_graph import TaskFlow
-from noetl.dsl.rules.rule_context import RuleContext
+from noetl.dsl.rules.rule_context import RuleContext, repeated
 from noetl.dsl.sugar.labels import is_generated, name_of
 from noetl.dsl.template_site import Owner, then_of
 
@@ -24,13 +24,9 @@ def title(owner: Owner) -> str:
 def duplicate_label(context: RuleContext) -> Iterator[Diagnostic]:
     """Task names are unique in their step or block."""
     for owner in context.owners:
-        first: dict[str, int] = {}
-        for task in owner.tasks:
-            mark = task.node.at("name")
-            if task.label in first:
-                message = f"task '{task.label}' in {title(owner)} is a duplicate of line {first[task.label]}"
-                yield DUPLICATE_LABEL.at(mark, message, "rename one of the two")
-            first.setdefault(task.label, mark.line)
+        for label, mark, line in repeated((task.label, task.node.at("name")) for task in owner.tasks):
+            message = f"task '{label}' in {title(owner)} is a duplicate of line {line}"
+            yield DUPLICATE_LABEL.at(mark, message, "rename one of the two")
 
 
 def unknown_label(context: RuleContext) -> Iterator[Diagnostic]:
@@ -51,8 +47,7 @@ def _where_to(target: str, labels: Iterable[str]) -> str:
     if item:
         return f"'{target}' stands inside '{item}': jump to '{item}', which begins there"
     reachable = dict.fromkeys(label.partition(".")[0] for label in names)
-    close = nearest(target, reachable)
-    return f"did you mean '{close}'?" if close else f"the tasks here are: {', '.join(reachable)}"
+    return did_you_mean(target, reachable, f"the tasks here are: {', '.join(reachable)}")
 
 
 def _jumps(tasks: tuple[Task, ...]) -> Iterator[Rule]:

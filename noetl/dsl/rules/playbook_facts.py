@@ -1,7 +1,7 @@
 """What several rules look up in the model, worked out once. Templates and the net are not looked at."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from noetl.dsl.model import Playbook, Task
@@ -18,6 +18,11 @@ class PlaybookFacts:
     def owners(self) -> tuple[Owner, ...]:
         """Everything that has a pipeline: steps, then blocks."""
         return (*self.playbook.steps, *self.playbook.workbook.values())
+
+    @property
+    def tasks(self) -> Iterator[tuple[Owner, Task]]:
+        """Every task, with the step or block it stands in."""
+        return ((owner, task) for owner in self.owners for task in owner.tasks)
 
     @cached_property
     def step_names(self) -> frozenset[str]:
@@ -48,8 +53,7 @@ class PlaybookFacts:
     def calls(self) -> Mapping[str, tuple[tuple[Owner, Task], ...]]:
         """For each block name the tasks that call it, with the step or block they stand in."""
         callers_of: dict[str, list[tuple[Owner, Task]]] = defaultdict(list)
-        for owner in self.owners:
-            for task in owner.tasks:
-                if task.block is not None:
-                    callers_of[task.block].append((owner, task))
+        for owner, task in self.tasks:
+            if task.block is not None:
+                callers_of[task.block].append((owner, task))
         return {name: tuple(callers) for name, callers in callers_of.items()}

@@ -22,12 +22,11 @@ ATTEMPTS_PRACTICAL_MAX = 1_000  # above this a number of attempts is no bound an
 
 def unmatched(context: RuleContext) -> Iterator[Diagnostic]:
     """A policy decides every output, errors above all."""
-    for owner in context.owners:
-        for task in owner.tasks:
-            rules = task.rules or ()
-            if rules and task.on_unmatched == "continue" and not always_decides(rules):
-                caught = task.kind in UNFAILING or any(verdict(rule.when, ERROR) for rule in rules)
-                yield _missing_else(task) if caught else _falls_through(task)
+    for _, task in context.tasks:
+        rules = task.rules or ()
+        if rules and task.on_unmatched == "continue" and not always_decides(rules):
+            caught = task.kind in UNFAILING or any(verdict(rule.when, ERROR) for rule in rules)
+            yield _missing_else(task) if caught else _falls_through(task)
 
 
 def _falls_through(task: Task) -> Diagnostic:
@@ -51,28 +50,22 @@ def _at_rules(task: Task) -> Mark:
 
 def retry_without_cap(context: RuleContext) -> Iterator[Diagnostic]:
     """A retry says how many attempts are made in total."""
-    for owner in context.owners:
-        for task in owner.tasks:
-            for rule in task.rules or ():
-                then = then_of(rule)
-                if rule.do != "retry":
-                    continue
-                if "attempts" not in then:
-                    message = f"the retry of task '{task.label}' names no cap; the default is 3 attempts"
-                    yield RETRY_WITHOUT_CAP.at(then.at("do"), message, "write how many: attempts: 3")
-                elif isinstance(rule.attempts, int) and rule.attempts > ATTEMPTS_PRACTICAL_MAX:
-                    message = f"the retry of task '{task.label}' has no real cap: {rule.attempts} attempts"
-                    yield RETRY_WITHOUT_CAP.at(
-                        then.at("attempts"), message, "write a number you would wait for"
-                    )
+    retries = ((task, rule) for _, task in context.tasks for rule in task.rules or () if rule.do == "retry")
+    for task, rule in retries:
+        then = then_of(rule)
+        if "attempts" not in then:
+            message = f"the retry of task '{task.label}' names no cap; the default is 3 attempts"
+            yield RETRY_WITHOUT_CAP.at(then.at("do"), message, "write how many: attempts: 3")
+        elif isinstance(rule.attempts, int) and rule.attempts > ATTEMPTS_PRACTICAL_MAX:
+            message = f"the retry of task '{task.label}' has no real cap: {rule.attempts} attempts"
+            yield RETRY_WITHOUT_CAP.at(then.at("attempts"), message, "write a number you would wait for")
 
 
 def rule_never_applies(context: RuleContext) -> Iterator[Diagnostic]:
     """No rule is tried after one that always holds, or has a guard that never does; `else` is tried last."""
-    for owner in context.owners:
-        for task in owner.tasks:
-            for rules in (task.before, task.rules or ()) if not is_generated(task.label) else ():
-                yield from _never(rules, f"task '{task.label}'")
+    for _, task in context.tasks:
+        for rules in (task.before, task.rules or ()) if not is_generated(task.label) else ():
+            yield from _never(rules, f"task '{task.label}'")
     for step in context.playbook.steps:
         yield from _never(step.admit, f"the admission of '{step.name}'")
 

@@ -4,11 +4,13 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.grammar.task import SCOPES
 from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.template_site import Owner, set_sites
 from noetl.dsl.templates.facts import plain_path
 from noetl.dsl.templates.reads import Path
 from noetl.dsl.templates.syntax import is_template
+from noetl.dsl.templates.values import ENVELOPE_FIELDS
 from noetl.json_value import Json
 
 REFERENCE_NAME = Code("reference-name", "error", "A reference under a name that does not end in _ref")
@@ -16,17 +18,7 @@ NOT_A_REFERENCE = Code("not-a-reference", "error", "A name that ends in _ref rec
 
 REFERENCE_KEYS = {"type", "locator", "auth_reference", "meta"}
 SUFFIX = "_ref"
-STATE = ("ctx", "step", "iter")  # scopes in which the name of a value tells whether it is a reference
-PLAIN_FIELDS = (
-    "status",
-    "data",
-    "error",
-    "meta",
-    "http",
-    "pg",
-    "py",
-    "loop",
-)  # envelope fields, never a reference
+PLAIN_FIELDS = ENVELOPE_FIELDS - {"ref", "results"}
 
 
 def reference_rule(context: RuleContext) -> Iterator[Diagnostic]:
@@ -60,7 +52,7 @@ def _problems(name: str, value: Json, results: Container[str]) -> Iterator[tuple
     if isinstance(value, list):
         for item in value:
             yield from _problems(name, item, results)
-    elif isinstance(value, dict) and not _is_reference(value):
+    elif isinstance(value, dict) and value.keys() != REFERENCE_KEYS:
         if wants:
             yield NOT_A_REFERENCE, f"'{name}' must receive a reference, not a mapping of other keys"
         for key, item in value.items():
@@ -87,11 +79,7 @@ def _holds_reference(path: Path, results: Container[str]) -> bool:
         return path[1] == "ref"
     if len(path) == 4 and path[1] == "results":
         return path[0] in results and path[3] == "ref"
-    return path[0] in STATE and path[-1].endswith(SUFFIX)
-
-
-def _is_reference(value: dict[str, Json]) -> bool:
-    return set(value) == REFERENCE_KEYS
+    return path[0] in SCOPES and path[-1].endswith(SUFFIX)  # only there a name tells what its value is
 
 
 RULES = (reference_rule,)

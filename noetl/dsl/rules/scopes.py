@@ -5,10 +5,11 @@ from difflib import SequenceMatcher
 
 from noetl.dsl import template_scope as at
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.model import Block, Step
-from noetl.dsl.nearest import nearest
+from noetl.dsl.model import Block
+from noetl.dsl.nearest import did_you_mean, nearest
 from noetl.dsl.net.routing import EVENT_FIELDS
 from noetl.dsl.rules.name_resolution import after_loop
+from noetl.dsl.rules.pipelines import title
 from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.template_site import TemplateSite, loops_of, set_sites
 from noetl.dsl.templates.reads import Read
@@ -34,12 +35,11 @@ BOUND = ("index", "count", "parent")  # what every iteration has beside its item
 
 def scope_not_here(context: RuleContext) -> Iterator[Diagnostic]:
     """A scope is read at boundaries that have it."""
-    for site in context.sites:
-        for read in site.facts.reads:
-            scope = read.path[0]
-            if scope in WHERE_READABLE and not _is_here(site, read):
-                message = f"'{read.dotted}' is read in {site.description}, where there is no {scope}"
-                yield SCOPE_NOT_HERE.at(site.mark, message, WHERE_READABLE[scope])
+    for site, read in context.reads:
+        scope = read.path[0]
+        if scope in WHERE_READABLE and not _is_here(site, read):
+            message = f"'{read.dotted}' is read in {site.description}, where there is no {scope}"
+            yield SCOPE_NOT_HERE.at(site.mark, message, WHERE_READABLE[scope])
 
 
 def _is_here(site: TemplateSite, read: Read) -> bool:
@@ -68,33 +68,27 @@ def output_before_any(context: RuleContext) -> Iterator[Diagnostic]:
 
 def undefined_member(context: RuleContext) -> Iterator[Diagnostic]:
     """What is read of a scope is written somewhere; a workload key is not misspelt."""
-    for site in context.sites:
-        for read in site.facts.reads:
-            if len(read.path) > 1 and not read.soft and _is_here(site, read):
-                yield from _member(context, site, read)
+    for site, read in context.reads:
+        if len(read.path) > 1 and not read.soft and _is_here(site, read):
+            yield from _member(context, site, read)
 
 
 def _member(context: RuleContext, site: TemplateSite, read: Read) -> Iterator[Diagnostic]:
     scope, key = read.path[:2]
-    names = context.names
+    names, workload = context.names, context.playbook.workload
     match scope:
         case "ctx" if not context.is_extended and key not in context.ctx_written:
             yield _undefined(site, read, "no set writes it", context.ctx_written)
         case "step" if key not in names.readable(site, "step"):
-            why = (
-                "before"
-                if names.written(site.owner, "step") > names.readable(site, "step")
-                else "of this step"
-            )
-            yield _undefined(site, read, f"no set {why} writes it", names.readable(site, "step"))
+            readable = names.readable(site, "step")
+            why = "before" if names.written(site.owner, "step") > readable else "of this step"
+            yield _undefined(site, read, f"no set {why} writes it", readable)
         case "args" if key not in context.args_given:
             yield _undefined(site, read, "no arc passes it", context.args_given)
         case "input" if key not in names.inputs(site) and not _is_unknown_input(context, site):
             yield _undefined(site, read, "it is not in the input", names.inputs(site))
-        case "workload" if key not in context.playbook.workload and _is_misspelt(
-            key, context.playbook.workload
-        ):
-            yield _undefined(site, read, "workload has no such default", context.playbook.workload)
+        case "workload" if key not in workload and _is_misspelt(key, workload):
+            yield _undefined(site, read, "workload has no such default", workload)
         case "event" if key not in EVENT_FIELDS:
             yield _undefined(site, read, "an event has no such field", EVENT_FIELDS)
         case "iter":
@@ -118,12 +112,9 @@ def _is_unknown_input(context: RuleContext, site: TemplateSite) -> bool:
 
 
 def _undefined(site: TemplateSite, read: Read, why: str, names: Iterable[str]) -> Diagnostic:
-    scope = read.path[0]
-    close = nearest(read.path[1], names)
-    hint = f"did you mean '{scope}.{close}'?" if close else None
-    return UNDEFINED_NAME.at(
-        site.mark, f"'{scope}.{read.path[1]}' is read in {site.description}, but {why}", hint
-    )
+    scope, key = read.path[:2]
+    message = f"'{scope}.{key}' is read in {site.description}, but {why}"
+    return UNDEFINED_NAME.at(site.mark, message, did_you_mean(key, names, None, f"{scope}.{{}}"))
 
 
 def _iteration(context: RuleContext, site: TemplateSite, read: Read) -> Iterator[Diagnostic]:
@@ -135,9 +126,8 @@ def _iteration(context: RuleContext, site: TemplateSite, read: Read) -> Iterator
     if isinstance(site.owner, Block) and outward >= max(1, len(iterators)):
         return
     if iterators and outward >= len(iterators):
-        message = (
-            f"'{read.dotted}' is read in {site.description}, but only {len(iterators)} loops are around it"
-        )
+        where = f"'{read.dotted}' is read in {site.description}"
+        message = f"{where}, but only {len(iterators)} loops are around it"
         yield UNDEFINED_NAME.at(site.mark, message, f"the loops are over {', '.join(iterators)}")
         return
     key = read.path[1 + outward] if len(read.path) > 1 + outward else None
@@ -151,12 +141,10 @@ def _iteration(context: RuleContext, site: TemplateSite, read: Read) -> Iterator
 def _unknown_item(
     site: TemplateSite, read: Read, key: str, iterators: tuple[str, ...], names: Iterable[str]
 ) -> Diagnostic:
-    hint = None
+    hint = did_you_mean(key, names, None, "iter.{}")
     if key in iterators:
         outward = len(iterators) - 1 - iterators.index(key)
         hint = f"write: {'.'.join(['iter', *['parent'] * outward, key])}"
-    elif close := nearest(key, names):
-        hint = f"did you mean 'iter.{close}'?"
     message = f"'{read.dotted}' is read in {site.description}, but the iteration has no '{key}'"
     return UNDEFINED_NAME.at(site.mark, message, hint)
 
@@ -175,8 +163,7 @@ def iter_outside_loop(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         marks = [*writes, *([uses[id(owner)].mark] if id(owner) in uses else [])]
         if marks:
-            kind = "step" if isinstance(owner, Step) else "block"
-            message = f"iter is used in {kind} '{owner.name}', which has no loop: it lasts the whole run"
+            message = f"iter is used in {title(owner)}, which has no loop: it lasts the whole run"
             mark = min(marks, key=lambda mark: (mark.line, mark.column))
             yield ITER_OUTSIDE_LOOP.at(mark, message, "use step.… instead, or give the step a loop")
 

@@ -13,7 +13,7 @@ def one_result_store(context: RuleContext) -> Iterator[Diagnostic]:
     """An installation has one result store; no executor, step or task chooses another."""
     specs = [context.playbook.executor.spec, *(step.spec for step in context.playbook.steps)]
     specs += [loop.spec for owner in context.owners for loop in loops_of(owner)]
-    specs += [task.spec for owner in context.owners for task in owner.tasks]
+    specs += [task.spec for _, task in context.tasks]
     for spec in specs:
         result = spec.get("result")
         if isinstance(result, Map) and "store" in result:

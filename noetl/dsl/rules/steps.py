@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.nearest import nearest
-from noetl.dsl.rules.rule_context import RuleContext
+from noetl.dsl.nearest import did_you_mean
+from noetl.dsl.rules.rule_context import RuleContext, repeated
 
 DUPLICATE_STEP = Code("duplicate-step", "error", "Two steps have one name")
 EMPTY_STEP = Code("empty-step", "warning", "A step has neither tool nor next")
@@ -17,13 +17,9 @@ ADMIT_NEVER_ALLOWS = Code("admit-never-allows", "warning", "Admission refuses ev
 
 def duplicate_step(context: RuleContext) -> Iterator[Diagnostic]:
     """Step names are unique."""
-    first: dict[str, int] = {}
-    for step in context.playbook.steps:
-        mark = step.node.at("step")
-        if step.name in first:
-            message = f"step '{step.name}' is a duplicate: the name is taken at line {first[step.name]}"
-            yield DUPLICATE_STEP.at(mark, message, "rename one of the two")
-        first.setdefault(step.name, mark.line)
+    for name, mark, line in repeated((step.name, step.node.at("step")) for step in context.playbook.steps):
+        message = f"step '{name}' is a duplicate: the name is taken at line {line}"
+        yield DUPLICATE_STEP.at(mark, message, "rename one of the two")
 
 
 def empty_step(context: RuleContext) -> Iterator[Diagnostic]:
@@ -31,9 +27,8 @@ def empty_step(context: RuleContext) -> Iterator[Diagnostic]:
     for step in context.playbook.steps:
         if not step.tasks and not step.next.arcs:
             message = f"step '{step.name}' has neither tool nor next, so it only marks an end"
-            yield EMPTY_STEP.at(
-                step.node.mark, message, "give it a tool or next, or write: tool: {kind: noop}"
-            )
+            hint = "give it a tool or next, or write: tool: {kind: noop}"
+            yield EMPTY_STEP.at(step.node.mark, message, hint)
 
 
 def unknown_executor_step(context: RuleContext) -> Iterator[Diagnostic]:
@@ -45,14 +40,8 @@ def unknown_executor_step(context: RuleContext) -> Iterator[Diagnostic]:
         ("final_step", UNKNOWN_FINAL_STEP, executor.final_step),
     ):
         if name is not None and name not in context.step_names:
-            yield code.at(
-                spec.at(key), f"{key} names the unknown step '{name}'", _did_you_mean(context, name)
-            )
-
-
-def _did_you_mean(context: RuleContext, name: str) -> str:
-    close = nearest(name, context.step_names)
-    return f"did you mean '{close}'?" if close else "name a step of the workflow"
+            hint = did_you_mean(name, context.step_names, "name a step of the workflow")
+            yield code.at(spec.at(key), f"{key} names the unknown step '{name}'", hint)
 
 
 def synthesize_in_loop(context: RuleContext) -> Iterator[Diagnostic]:

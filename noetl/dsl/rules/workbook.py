@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic, Mark
-from noetl.dsl.nearest import nearest
+from noetl.dsl.nearest import did_you_mean
 from noetl.dsl.net.digraph import Digraph
 from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.yaml.tree import Map
@@ -18,8 +18,7 @@ def unknown_block(context: RuleContext) -> Iterator[Diagnostic]:
     blocks = context.playbook.workbook
     for name, callers in context.calls.items():
         for _, task in callers if name not in blocks else ():
-            close = nearest(name, blocks)
-            hint = f"did you mean '{close}'?" if close else f"add it: workbook: {{{name}: {{tool: …}}}}"
+            hint = did_you_mean(name, blocks, f"add it: workbook: {{{name}: {{tool: …}}}}")
             mark = task.node.at("block") if "block" in task.node else task.node.at("kind")
             yield UNKNOWN_BLOCK.at(mark, f"task '{task.label}' calls the unknown block '{name}'", hint)
 
@@ -47,10 +46,8 @@ def unused_block(context: RuleContext) -> Iterator[Diagnostic]:
         return
     for name in blocks:
         if name not in context.calls:
-            message = f"no task calls block '{name}'"
-            yield UNUSED_BLOCK.at(
-                _at_name(context, name), message, f"call it: {{kind: workbook, block: {name}}}, or remove it"
-            )
+            hint = f"call it: {{kind: workbook, block: {name}}}, or remove it"
+            yield UNUSED_BLOCK.at(_at_name(context, name), f"no task calls block '{name}'", hint)
 
 
 def _at_name(context: RuleContext, name: str) -> Mark:

@@ -15,7 +15,7 @@ from jinja2 import ChainableUndefined
 from jinja2.runtime import LoopContext
 
 from noetl.dsl.templates.limits import CHARS_PER_STEP, VALUE_DEPTH, Budget, TemplateError
-from noetl.dsl.yaml.one_line import shortened
+from noetl.dsl.yaml.one_line import json_type, shortened
 from noetl.dsl.yaml.tree import Value
 
 ENVELOPE_FIELDS: Final = frozenset(
@@ -110,24 +110,14 @@ def _keys(name: str, value: Mapping[str, Value]) -> str:
 def kind_of(value: Value) -> str:
     """What a value is, in the words of the language."""
     match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a text"
         case list() | tuple() | range():
             return f"a list of {len(value)}"
-        case dict():
-            return "a mapping"
         case datetime():
             return "a date"
         case Missing():
             return "missing"
         case _:
-            return f"a {type(value).__name__}"
+            return json_type(value)
 
 
 # ---- reading --------------------------------------------------------------------------------------------

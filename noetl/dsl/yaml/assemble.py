@@ -17,12 +17,13 @@ from yaml.error import MarkedYAMLError, YAMLError
 
 from noetl.dsl.diagnostic import Diagnostic, Mark, in_order
 from noetl.dsl.yaml import refusal
+from noetl.dsl.yaml.one_line import json_type
 from noetl.dsl.yaml.scalar import NotANumber, leads_with_zero, read_plain
 from noetl.dsl.yaml.syntax_error import YAML_SYNTAX, after, explain
 from noetl.dsl.yaml.tree import Map, Seq, Value
 
 _TEMPLATE_STARTS: Final = ("{{", "{%", "{#")
-_TEMPLATE_SHOWN: Final = 80
+_TEMPLATE_CHARS: Final = 80
 _TAG_DIRECTIVE: Final = re.compile(r"(?:\A|[\r\n])(?=%TAG)")
 
 
@@ -50,7 +51,7 @@ def assemble(source: str, limits: Limits) -> Parsed:
     directive = _TAG_DIRECTIVE.search(source)
     if directive:
         # The scanner compares each declaration with all before it.
-        return Parsed(None, (refusal.tag_directive(after(source[: directive.end()])),))
+        return Parsed(None, (refusal.TAG_DIRECTIVE.at(after(source[: directive.end()])),))
     return _Assembly(source, limits).run()
 
 
@@ -73,17 +74,8 @@ class _Frame:
     """An open mapping or list, and the key whose value comes next (None: a mapping waits for a key)."""
 
     __slots__ = (
-        "before",
-        "event",
-        "height",
-        "is_template",
-        "key",
-        "key_mark",
-        "mark",
-        "node",
-        "path",
-        "reported",
-    )
+        "before", "event", "height", "is_template", "key", "key_mark", "mark", "node", "path", "reported",
+    )  # fmt: skip
 
     def __init__(self, node: Map | Seq, event: Any, before: int, reported: int) -> None:
         self.node = node
@@ -132,7 +124,7 @@ class _Assembly:
             self._consume()
             tree = self.root
             if self.is_empty:
-                self.findings.append(refusal.empty())
+                self.findings.append(refusal.EMPTY.at(Mark()))
         except _Stop as stop:
             self.findings.append(stop.finding)
         except MarkedYAMLError as error:
@@ -163,7 +155,7 @@ class _Assembly:
     def _document(self, event: Any) -> None:
         self.documents += 1
         if self.documents > 1:
-            raise _Stop(refusal.second_document(self._mark(event)))
+            raise _Stop(refusal.SECOND_DOCUMENT.at(self._mark(event)))
 
     def _scalar(self, event: Any) -> None:
         self.nodes += 1
@@ -187,9 +179,9 @@ class _Assembly:
         if self.nodes > self.limits.nodes:
             raise _Stop(self._too_many(event))
         if len(self.stack) >= self.limits.depth:
-            raise _Stop(refusal.too_deep(self.limits.depth, mark))
+            raise _Stop(refusal.TOO_DEEP.at(mark, depth=self.limits.depth))
         if event.tag is not None:
-            self._report(refusal.tag(event.tag, mark))
+            self._report(_tag(event.tag, mark))
         if event.anchor is not None:
             self.anchors[event.anchor] = None
         self.is_empty = False
@@ -215,8 +207,8 @@ class _Assembly:
         mark = self._mark(event)
         anchored = self.anchors.get(event.anchor)
         if anchored is None:
-            refuse = refusal.circular_alias if event.anchor in self.anchors else refusal.unknown_alias
-            self._report(refuse(event.anchor, mark))
+            refused = refusal.CIRCULAR_ALIAS if event.anchor in self.anchors else refusal.UNKNOWN_ALIAS
+            self._report(refused.at(mark, name=event.anchor))
             anchored = _Anchored(None)
         self._count_repeated(anchored, event, mark)
         frame = self.frame
@@ -229,11 +221,11 @@ class _Assembly:
         self.nodes += anchored.nodes
         self.aliased += anchored.nodes
         if self.aliased > self.limits.aliased:
-            raise _Stop(refusal.too_many_repeats(self.limits.aliased, mark))
+            raise _Stop(refusal.TOO_MANY_REPEATS.at(mark, most=self.limits.aliased))
         if self.nodes > self.limits.nodes:
             raise _Stop(self._too_many(event))
         if len(self.stack) + anchored.height > self.limits.depth:
-            raise _Stop(refusal.too_deep(self.limits.depth, mark))
+            raise _Stop(refusal.TOO_DEEP.at(mark, depth=self.limits.depth))
         if self.frame is not None:
             self.frame.height = max(self.frame.height, anchored.height + 1)
 
@@ -246,7 +238,7 @@ class _Assembly:
         if event.style or event.tag is not None:
             key = self._read(event, mark)
         elif key == "<<":
-            self._report(refusal.merge_key(mark))
+            self._report(refusal.MERGE_KEY.at(mark))
             frame.key, frame.key_mark = _DROPPED, mark
             return
         else:
@@ -264,7 +256,8 @@ class _Assembly:
         if type(meaning) is str:
             self.good_keys.add(key)
         else:
-            self._report(refusal.key_not_text(key, meaning, mark))
+            refused = refusal.KEY_NOT_TEXT if key else refusal.KEY_EMPTY
+            self._report(refused.at(mark, key=key, type=json_type(meaning)))
 
     def _collection_key(self, parent: _Frame, frame: _Frame, value: Value) -> None:
         mark = frame.mark
@@ -275,7 +268,7 @@ class _Assembly:
         if inside == begins + 1 and self.source.startswith("{{", begins):
             parent.is_template = True
         else:
-            self._report(refusal.key_not_scalar(value, mark))
+            self._report(refusal.KEY_NOT_SCALAR.at(mark, type=json_type(value)))
         parent.key = _DROPPED
 
     def _alias_key(self, frame: _Frame, value: Value, mark: Mark) -> None:
@@ -283,7 +276,7 @@ class _Assembly:
             self._take_key(frame, value, _key_mark(frame, value, mark.line, mark.column))
             return
         if value is not None:
-            self._report(refusal.key_not_scalar(value, mark))
+            self._report(refusal.KEY_NOT_SCALAR.at(mark, type=json_type(value)))
         frame.key = _DROPPED
 
     def _take_key(self, frame: _Frame, key: str, mark: Mark) -> None:
@@ -291,7 +284,7 @@ class _Assembly:
         frame.key_mark = mark
         node = frame.node
         if key in node and isinstance(node, Map):
-            self._report(refusal.duplicate_key(key, node.at_key(key), mark))
+            self._report(refusal.DUPLICATE_KEY.at(mark, key=key, line=node.at_key(key).line))
             frame.key = _DROPPED
 
     # ---- values -----------------------------------------------------------------------------------------
@@ -317,11 +310,11 @@ class _Assembly:
     def _read(self, event: Any, mark: Mark) -> Value:
         value: Value = event.value
         if event.tag is not None:
-            self._report(refusal.tag(event.tag, mark))
+            self._report(_tag(event.tag, mark))
         elif not event.style:
             value = self._read_plain(value, mark)
         elif "\0" in value:
-            self._report(refusal.nul(mark))
+            self._report(refusal.NUL.at(mark))
             value = value.replace("\0", "\ufffd")
         if event.anchor is not None:
             self.anchors[event.anchor] = _Anchored(value)
@@ -331,17 +324,17 @@ class _Assembly:
         try:
             value = read_plain(text)
         except NotANumber as error:
-            self._report(refusal.number(text, str(error), mark))
+            self._report(refusal.NUMBER.at(mark, text=text, why=error))
             return 0
         if type(value) is int and leads_with_zero(text):
-            self._report(refusal.leading_zero(text, value, mark))
+            self._report(refusal.LEADING_ZERO.at(mark, text=text, value=value))
         return value
 
     def _template_text(self, frame: _Frame, event: Any) -> str:
         """The text of an unquoted template as if it were quoted; findings inside it are beside the point."""
         text = self.source[frame.event.start_mark.index : event.end_mark.index]
         del self.findings[frame.reported :]
-        self._report(refusal.unquoted_template(text[:_TEMPLATE_SHOWN], frame.mark))
+        self._report(_unquoted(text, frame.mark))
         return text
 
     # ---- places and findings ----------------------------------------------------------------------------
@@ -363,7 +356,7 @@ class _Assembly:
 
     def _too_many(self, event: Any) -> Diagnostic:
         most = self.limits.nodes
-        return refusal.too_large(f"more than {most} keys and values", f"{most}", self._mark(event))
+        return refusal.TOO_LARGE.at(self._mark(event), seen=f"more than {most} keys and values", most=most)
 
     def _refuse_syntax(self, error: MarkedYAMLError) -> None:
         """Say what stopped the scanner; an unquoted template is the likelier cause wherever one is near."""
@@ -371,13 +364,20 @@ class _Assembly:
             begins = frame.event.start_mark.index
             if self.source.startswith(_TEMPLATE_STARTS, begins):
                 del self.findings[frame.reported :]
-                excerpt = self.source[begins : begins + _TEMPLATE_SHOWN]
-                self.findings.append(refusal.unquoted_template(excerpt, frame.mark))
+                self.findings.append(_unquoted(self.source[begins:], frame.mark))
                 return
         finding = explain(error, self.last, self.source, self.frame.path if self.frame else "")
         template = refusal.UNQUOTED_TEMPLATE.name
         if not any(earlier.code == template and earlier.line == finding.line for earlier in self.findings):
             self.findings.append(finding)
+
+
+def _tag(name: str, mark: Mark) -> Diagnostic:
+    return refusal.TAG.at(mark, name=name.replace("tag:yaml.org,2002:", "!!"))
+
+
+def _unquoted(text: str, mark: Mark) -> Diagnostic:
+    return refusal.TEMPLATE.at(mark, text=text[:_TEMPLATE_CHARS].splitlines()[0].rstrip())
 
 
 def _key_mark(frame: _Frame, key: str, line: int, column: int) -> Mark:

@@ -6,9 +6,9 @@ A collection keeps its entries in order; an entry takes its comments along where
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from noetl.dsl.diagnostic import NOWHERE, Mark
 from noetl.dsl.yaml.scalar import NotANumber, read_plain
@@ -29,6 +29,11 @@ class Scalar:
     column: int = 0  # of the entry it was written in: later lines of the text move with that entry
     mark: Mark = NOWHERE
     data: Value = None  # what it is, when it was no text: a number, a boolean
+
+    def say(self, word: str) -> None:
+        """Say another word, which needs no quotes."""
+        self.text = self.value = word
+        self.style = "plain"
 
     @property
     def empty(self) -> bool:
@@ -65,6 +70,36 @@ class Entry:
         """Put comments above everything that stands above the entry."""
         self.before[:0] = indented(comments, self.column)
 
+    def take_comments(self, other: "Entry") -> None:
+        """Take over the comments above and beside another entry, without its blank lines."""
+        self.before, self.column = [line for line in other.before if line.strip()], other.column
+        self.after = other.after
+
+    @property
+    def as_map(self) -> "Collection | None":
+        """The value when it is a mapping."""
+        return as_map(self.value)
+
+    @property
+    def as_list(self) -> "Collection | None":
+        """The value when it is a list."""
+        return as_list(self.value)
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the value; none when it is no mapping."""
+        return self.as_map.names if self.as_map is not None else []
+
+    @property
+    def entries(self) -> "list[Entry]":
+        """The entries of the value; none when it is no collection."""
+        return entries(self.value)
+
+    @property
+    def text(self) -> str | None:
+        """What the value says when it is a scalar."""
+        return self.value.value if isinstance(self.value, Scalar) else None
+
     @property
     def comments(self) -> list[str]:
         """The comments of this entry: above it, beside it, and inside a value that has nothing else."""
@@ -93,23 +128,43 @@ class Collection:
     shape: object = None  # what `source` says; a collection that still says it is written as it was
     mark: Mark = NOWHERE
 
-    def entry(self, key: str) -> Entry | None:
-        """The entry of a key."""
-        return next((entry for entry in self.entries if entry.key == key), None)
+    def entry(self, *path: str) -> Entry | None:
+        """The entry that a path of keys leads to."""
+        holder = self.map_at(*path[:-1]) if len(path) > 1 else self
+        entries = holder.entries if holder is not None else []
+        return next((entry for entry in entries if entry.key == path[-1]), None)
 
-    def get(self, key: str) -> "Node | None":
-        """The value of a key."""
-        entry = self.entry(key)
-        return None if entry is None else entry.value
+    def get(self, *path: str) -> "Node | None":
+        """What stands under a path of keys."""
+        entry = self.entry(*path)
+        return entry.value if entry is not None else None
 
-    def map_at(self, key: str) -> "Collection | None":
-        """The value of a key when it is a mapping."""
-        return as_map(self.get(key))
+    def map_at(self, *path: str) -> "Collection | None":
+        """The value under a path when it is a mapping."""
+        return as_map(self.get(*path))
 
-    def word(self, key: str) -> str | None:
-        """The value of a key when it is a scalar that says something."""
-        node = self.get(key)
-        return node.value if isinstance(node, Scalar) and not node.empty else None
+    def list_at(self, *path: str) -> "Collection | None":
+        """The value under a path when it is a list."""
+        return as_list(self.get(*path))
+
+    def maps_at(self, *path: str) -> "list[Collection]":
+        """The mappings of the list under a path; none when there is no list."""
+        return maps(self.get(*path))
+
+    def keys_at(self, *path: str) -> list[str]:
+        """The keys of the mapping under a path; none when there is no mapping."""
+        node = self.map_at(*path)
+        return node.names if node is not None else []
+
+    def scalar_at(self, *path: str) -> "Scalar | None":
+        """The value under a path when it is a scalar."""
+        node = self.get(*path)
+        return node if isinstance(node, Scalar) else None
+
+    def word(self, *path: str) -> str | None:
+        """The value under a path when it is a scalar that says something."""
+        node = self.scalar_at(*path)
+        return node.value if node is not None and not node.empty else None
 
     def child(self, key: str) -> "Collection":
         """The mapping under a key, made when there is none: a value that is no mapping can hold nothing."""
@@ -150,6 +205,13 @@ class Collection:
         del self.entries[self.place(entry)]
         return entry
 
+    def take(self, other: "Collection") -> list[Entry]:
+        """Move the entries of another mapping here; those whose key is taken stay behind and are given."""
+        for entry in list(other.entries):
+            if entry.key not in self:
+                self.add(other.pull(entry))
+        return list(other.entries)
+
     def drop(self, entry: Entry) -> None:
         """Remove an entry; what it said in comments stays, above the entry that follows it."""
         at = self.place(entry)
@@ -166,6 +228,7 @@ class Collection:
 
 
 Node = Scalar | Alias | Collection
+Data: TypeAlias = Node | str | bool | Mapping[str, "Data"] | list["Data"]
 
 
 def indented(lines: Iterable[str], column: int) -> list[str]:
@@ -203,20 +266,6 @@ def maps(node: Node | None) -> list[Collection]:
     return [each for each in map(as_map, found.values()) if each is not None] if found is not None else []
 
 
-def keys(node: Node | None) -> list[str]:
-    """The keys of a mapping; none when the node is no mapping."""
-    found = as_map(node)
-    return found.names if found is not None else []
-
-
-def at(node: Node | None, *path: str) -> Node | None:
-    """What stands under a path of keys, as far as it leads."""
-    for key in path:
-        found = as_map(node)
-        node = found.get(key) if found is not None else None
-    return node
-
-
 def says(node: Node | None, *values: str) -> bool:
     """Whether the node is a scalar with one of these values."""
     return isinstance(node, Scalar) and not node.empty and node.value in values
@@ -236,7 +285,7 @@ def shape(node: Node) -> object:
     return node.text
 
 
-def scalars(node: Node) -> Iterator[Scalar]:
+def scalars(node: Node | None) -> Iterator[Scalar]:
     """Every scalar value under a node, keys left out."""
     if isinstance(node, Scalar):
         yield node
@@ -288,6 +337,21 @@ def item(value: Node, *, mark: Mark = NOWHERE) -> Entry:
 def mapping(entries: Iterable[Entry] = (), *, flow: bool = False) -> Collection:
     """A new mapping."""
     return Collection("map", list(entries), flow)
+
+
+def mapping_of(data: Mapping[str, "Data"], *, flow: bool = False) -> Collection:
+    """A new mapping that says plain data; a node in it stays as it is."""
+    return mapping([pair(key, _node_of(value, flow)) for key, value in data.items()], flow=flow)
+
+
+def _node_of(data: "Data", flow: bool) -> Node:
+    if isinstance(data, Mapping):
+        return mapping_of(data, flow=flow)
+    if isinstance(data, list):
+        return listing([item(_node_of(value, flow)) for value in data], flow=flow)
+    if isinstance(data, bool):
+        return plain(str(data).lower())
+    return word(data) if isinstance(data, str) else data
 
 
 def listing(entries: Iterable[Entry] = (), *, flow: bool = False) -> Collection:

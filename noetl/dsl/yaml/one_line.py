@@ -44,10 +44,26 @@ def described(value: object) -> str:
 
 
 def type_name(value: object) -> str:
+    """What a message calls the type of a value that the grammar looks at: it tells whole numbers apart."""
+    if value is None:
+        return "nothing"
+    return "an integer" if type(value) is int else json_type(value)
+
+
+def json_type(value: object) -> str:
     """What a message calls the type of a value."""
-    names = {bool: "a boolean", int: "an integer", float: "a number", str: "a text", type(None): "nothing"}
-    if isinstance(value, dict):
-        return "a mapping"
-    if isinstance(value, list):
-        return "a list"
-    return names.get(type(value), type(value).__name__)
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
+        case list():
+            return "a list"
+        case dict():
+            return "a mapping"
+        case _:
+            return f"a {type(value).__name__}"

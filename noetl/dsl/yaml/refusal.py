@@ -1,10 +1,10 @@
-"""The YAML that a playbook may not use: a code and a sentence for each."""
+"""The YAML that a playbook may not use: a code, a sentence and a way out for each."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.yaml.one_line import shortened
-from noetl.json_value import Json
 
 YAML_EMPTY = Code("yaml-empty", "error", "The file is empty")
 YAML_TOO_LARGE = Code("yaml-too-large", "error", "The text is larger than a playbook may be")
@@ -20,124 +20,82 @@ YAML_NUMBER = Code("yaml-number", "error", "A number cannot be held")
 YAML_LEADING_ZERO = Code("yaml-leading-zero", "warning", "A number loses its leading zeros")
 UNQUOTED_TEMPLATE = Code("unquoted-template", "error", "A template stands without quotes")
 
-_SHOWN: Final = 40
+_WORDS_MAX: Final = 40
 
 
-def empty() -> Diagnostic:
-    """Nothing but blanks and comments."""
-    return YAML_EMPTY.at(Mark(), "the file holds no playbook", "begin with: apiVersion: noetl.io/v2")
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One thing that is refused; names in braces stand for what was seen."""
+
+    code: Code
+    message: str
+    hint: str
+
+    def at(self, mark: Mark, **seen: object) -> Diagnostic:
+        """The finding at a place, with what was seen there, shortened."""
+        words = {name: shortened(str(value), _WORDS_MAX) for name, value in seen.items()}
+        return self.code.at(mark, self.message.format(**words), self.hint.format(**words))
 
 
-def too_large(seen: str, most: str, mark: Mark) -> Diagnostic:
-    """Too many bytes, keys or values."""
-    hint = "split it: kind: playbook calls another playbook"
-    return YAML_TOO_LARGE.at(mark, f"the text has {seen}, at most {most} are read", hint)
-
-
-def too_deep(depth: int, mark: Mark) -> Diagnostic:
-    """One bracket or indentation too many."""
-    hint = "move the inner part into a workbook block or a playbook of its own"
-    return YAML_TOO_DEEP.at(mark, f"values are nested more than {depth} deep", hint)
-
-
-def second_document(mark: Mark) -> Diagnostic:
-    """A `---` that begins another document."""
-    message = "a second document begins here; a file holds one playbook"
-    return YAML_DOCUMENTS.at(mark, message, "put it in a file of its own")
-
-
-def tag(name: str, mark: Mark) -> Diagnostic:
-    """`!anything` before a value."""
-    spelt = _short(name.replace("tag:yaml.org,2002:", "!!"))
-    hint = "remove it; a value in quotes is text"
-    return YAML_TAG.at(mark, f"the tag {spelt} is not part of the language", hint)
-
-
-def tag_directive(mark: Mark) -> Diagnostic:
-    """`%TAG`, which only tags would need."""
-    return YAML_TAG.at(mark, "tags are not part of the language, and %TAG declares them", "remove the line")
-
-
-def merge_key(mark: Mark) -> Diagnostic:
-    """`<<` as a key."""
-    hint = "write the keys out, or share them through a workbook block"
-    return YAML_MERGE_KEY.at(mark, "merge keys ('<<') are not part of YAML 1.2", hint)
-
-
-def unknown_alias(name: str, mark: Mark) -> Diagnostic:
-    """An alias whose anchor is nowhere above it."""
-    hint = f'write "*{_short(name)}" if it is text, or &{_short(name)} before the value to repeat'
-    return YAML_ALIAS.at(mark, f"nothing above is marked &{_short(name)}", hint)
-
-
-def circular_alias(name: str, mark: Mark) -> Diagnostic:
-    """An alias inside the value it repeats."""
-    message = f"the alias *{_short(name)} stands inside the value it repeats"
-    return YAML_ALIAS.at(mark, message, "write the inner value out")
-
-
-def too_many_repeats(most: int, mark: Mark) -> Diagnostic:
-    """Aliases that make much out of little."""
-    hint = "call a workbook block instead of repeating its text"
-    return YAML_ALIAS.at(mark, f"aliases repeat more than {most} keys and values", hint)
-
-
-def key_not_text(key: str, meaning: Json, mark: Mark) -> Diagnostic:
-    """An unquoted key that YAML reads as a number, a boolean or null."""
-    if not key:
-        return YAML_KEY.at(mark, "a key is empty; keys are text", "write the key before its ':'")
-    message = f"the key {_short(key)} is {_type_name(meaning)}; keys are text"
-    return YAML_KEY.at(mark, message, f'write "{_short(key)}"')
-
-
-def key_not_scalar(value: Json, mark: Mark) -> Diagnostic:
-    """A mapping or list as a key."""
-    return YAML_KEY.at(mark, f"a key is {_type_name(value)}; keys are text", "write a name before the ':'")
-
-
-def duplicate_key(key: str, first: Mark, mark: Mark) -> Diagnostic:
-    """The second of two equal keys."""
-    message = f"the key '{_short(key)}' is written twice; first at line {first.line}"
-    return YAML_DUPLICATE_KEY.at(mark, message, "remove or rename one of them")
-
-
-def nul(mark: Mark) -> Diagnostic:
-    """`\\0` in a double-quoted text."""
-    return YAML_NUL.at(mark, "a text holds the character U+0000", "remove the \\0 or \\x00")
-
-
-def number(text: str, why: str, mark: Mark) -> Diagnostic:
-    """A number without end or with too many digits."""
-    hint = "write a finite number, or put quotes around it to keep it as text"
-    return YAML_NUMBER.at(mark, f"the number {_short(text)} {why}", hint)
-
-
-def leading_zero(text: str, value: int, mark: Mark) -> Diagnostic:
-    """`007`, which is the number 7."""
-    hint = f'write "{_short(text)}" to keep the zeros; an octal number begins with 0o'
-    return YAML_LEADING_ZERO.at(mark, f"{_short(text)} is read as the number {_short(str(value))}", hint)
-
-
-def unquoted_template(text: str, mark: Mark) -> Diagnostic:
-    """`{{ }}` that YAML takes for a mapping."""
-    first = text.splitlines()[0].rstrip()
-    message = f"{_short(first)} stands without quotes, so YAML reads it as a mapping"
-    return UNQUOTED_TEMPLATE.at(mark, message, 'quote the template: "{{ … }}"')
-
-
-def _short(text: str) -> str:
-    return shortened(text, _SHOWN)
-
-
-def _type_name(value: Json) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case list():
-            return "a list"
-        case _:
-            return "a mapping"
+EMPTY = Refusal(YAML_EMPTY, "the file holds no playbook", "begin with: apiVersion: noetl.io/v2")
+TOO_LARGE = Refusal(
+    YAML_TOO_LARGE,
+    "the text has {seen}, at most {most} are read",
+    "split it: kind: playbook calls another playbook",
+)
+TOO_DEEP = Refusal(
+    YAML_TOO_DEEP,
+    "values are nested more than {depth} deep",
+    "move the inner part into a workbook block or a playbook of its own",
+)
+SECOND_DOCUMENT = Refusal(
+    YAML_DOCUMENTS,
+    "a second document begins here; a file holds one playbook",
+    "put it in a file of its own",
+)
+TAG = Refusal(YAML_TAG, "the tag {name} is not part of the language", "remove it; a value in quotes is text")
+TAG_DIRECTIVE = Refusal(
+    YAML_TAG, "tags are not part of the language, and %TAG declares them", "remove the line"
+)
+MERGE_KEY = Refusal(
+    YAML_MERGE_KEY,
+    "merge keys ('<<') are not part of YAML 1.2",
+    "write the keys out, or share them through a workbook block",
+)
+UNKNOWN_ALIAS = Refusal(
+    YAML_ALIAS,
+    "nothing above is marked &{name}",
+    'write "*{name}" if it is text, or &{name} before the value to repeat',
+)
+CIRCULAR_ALIAS = Refusal(
+    YAML_ALIAS, "the alias *{name} stands inside the value it repeats", "write the inner value out"
+)
+TOO_MANY_REPEATS = Refusal(
+    YAML_ALIAS,
+    "aliases repeat more than {most} keys and values",
+    "call a workbook block instead of repeating its text",
+)
+KEY_EMPTY = Refusal(YAML_KEY, "a key is empty; keys are text", "write the key before its ':'")
+KEY_NOT_TEXT = Refusal(YAML_KEY, "the key {key} is {type}; keys are text", 'write "{key}"')
+KEY_NOT_SCALAR = Refusal(YAML_KEY, "a key is {type}; keys are text", "write a name before the ':'")
+DUPLICATE_KEY = Refusal(
+    YAML_DUPLICATE_KEY,
+    "the key '{key}' is written twice; first at line {line}",
+    "remove or rename one of them",
+)
+NUL = Refusal(YAML_NUL, "a text holds the character U+0000", "remove the \\0 or \\x00")
+NUMBER = Refusal(
+    YAML_NUMBER,
+    "the number {text} {why}",
+    "write a finite number, or put quotes around it to keep it as text",
+)
+LEADING_ZERO = Refusal(
+    YAML_LEADING_ZERO,
+    "{text} is read as the number {value}",
+    'write "{text}" to keep the zeros; an octal number begins with 0o',
+)
+TEMPLATE = Refusal(
+    UNQUOTED_TEMPLATE,
+    "{text} stands without quotes, so YAML reads it as a mapping",
+    'quote the template: "{{{{ … }}}}"',
+)

@@ -9,7 +9,7 @@ from typing import Final
 from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.yaml.assemble import Limits, Parsed, assemble
 from noetl.dsl.yaml.dump import dump
-from noetl.dsl.yaml.refusal import too_large
+from noetl.dsl.yaml.refusal import TOO_LARGE
 from noetl.dsl.yaml.syntax_error import after
 
 __all__ = ["Limits", "Parsed", "dump", "parse"]
@@ -29,7 +29,7 @@ def parse(text: str | bytes, *, limits: Limits = _DEFAULT) -> Parsed:
     """The positioned tree of a text, and what is wrong with it."""
     if len(text) > limits.size:
         unit = "bytes" if isinstance(text, bytes) else "characters"
-        return Parsed(None, (too_large(f"{len(text)} {unit}", f"{limits.size}", Mark()),))
+        return Parsed(None, (TOO_LARGE.at(Mark(), seen=f"{len(text)} {unit}", most=limits.size),))
     if isinstance(text, bytes):
         decoded = _decode(text)
         if isinstance(decoded, Diagnostic):

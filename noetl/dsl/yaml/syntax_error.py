@@ -47,7 +47,7 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Reason:
     """One sentence about a mistake, where it is, and what to do."""
 
     spot: Spot
@@ -60,12 +60,12 @@ def explain(error: MarkedYAMLError, last: Event, source: str, path: str) -> Diag
     spot = error.problem_mark or error.context_mark
     opened = error.context_mark or spot
     trouble = Trouble(error.problem or "", error.context or "", spot, opened, last, source)
-    said = _say(trouble)
-    if said.spot.index >= len(source):  # the scanner counts a line more than there is
+    reason = _explain(trouble)
+    if reason.spot.index >= len(source):  # the scanner counts a line more than there is
         place = after(source.rstrip())
     else:
-        place = Mark(said.spot.line + 1, said.spot.column + 1)
-    return YAML_SYNTAX.at(place._replace(path=path), said.message, said.hint)
+        place = Mark(reason.spot.line + 1, reason.spot.column + 1)
+    return YAML_SYNTAX.at(place._replace(path=path), reason.message, reason.hint)
 
 
 def after(text: str) -> Mark:
@@ -74,65 +74,69 @@ def after(text: str) -> Mark:
     return Mark(len(breaks) + 1, len(text) - (breaks[-1].end() if breaks else 0) + 1)
 
 
-def _say(trouble: Trouble) -> Said:
+def _explain(trouble: Trouble) -> Reason:
     for words, sentence in _SENTENCES:
         if words in trouble.problem:
             return sentence(trouble)
     if "tag" in trouble.context or "tag" in trouble.problem:
-        return Said(trouble.opened, "a value begins with '!', which would be a tag", "put quotes around it")
+        return Reason(trouble.opened, "a value begins with '!', which would be a tag", "put quotes around it")
     if "directive" in trouble.context or "directive" in trouble.problem or "incompatible" in trouble.problem:
-        return Said(trouble.opened, "a line begins with '%', which would be a directive", "remove the line")
-    said = f"{trouble.problem} {trouble.context}".strip() or "this is not YAML"
-    return Said(trouble.spot, said, "check quotes, brackets and indentation around this place")
+        return Reason(trouble.opened, "a line begins with '%', which would be a directive", "remove the line")
+    message = f"{trouble.problem} {trouble.context}".strip() or "this is not YAML"
+    return Reason(trouble.spot, message, "check quotes, brackets and indentation around this place")
 
 
-def _no_colon(trouble: Trouble) -> Said:
+def _no_colon(trouble: Trouble) -> Reason:
     message = f"there is no ':' after '{trouble.text(trouble.opened)}', so it is neither a key nor a value"
-    return Said(trouble.opened, message, "write 'key: value', or indent the line under the text it continues")
+    return Reason(
+        trouble.opened, message, "write 'key: value', or indent the line under the text it continues"
+    )
 
 
-def _second_colon(trouble: Trouble) -> Said:
+def _second_colon(trouble: Trouble) -> Reason:
     begins: Spot = trouble.last.start_mark if isinstance(trouble.last, ScalarEvent) else trouble.spot
     if begins.line < trouble.spot.line:
         first = begins.line + 1
         message = f"this line continues the text of line {first}, and a text cannot hold a key"
         hint = f"align the key with the others, put a space after ':' in line {first}, or quote the text"
-        return Said(trouble.spot, message, hint)
+        return Reason(trouble.spot, message, hint)
     length = trouble.spot.index - begins.index
     if length > _LONGEST_KEY:
         message = f"a key of {length} characters is too long for one line"
-        return Said(begins, message, "write '? ' before the key, and ': ' on the line after it")
+        return Reason(begins, message, "write '? ' before the key, and ': ' on the line after it")
     message = "a second ': ' stands in one value"
-    return Said(trouble.spot, message, "put quotes around a text that contains ': '")
+    return Reason(trouble.spot, message, "put quotes around a text that contains ': '")
 
 
-def _no_key(trouble: Trouble) -> Said:
+def _no_key(trouble: Trouble) -> Reason:
     last, rest = trouble.last, trouble.text(trouble.spot)
     if isinstance(last, ScalarEvent) and last.style in ("'", '"') and _same_line(last, trouble):
         hint = "quote the whole value; inside '…' write '' for ', inside \"…\" write \\\" for \""
-        return Said(trouble.spot, f"'{rest}' follows a closing quote", hint)
+        return Reason(trouble.spot, f"'{rest}' follows a closing quote", hint)
     if (
         isinstance(last, MappingEndEvent | SequenceEndEvent)
         and _is_bracket(last)
         and _same_line(last, trouble)
     ):
-        return Said(trouble.spot, f"'{rest}' follows a closing bracket", "put quotes around the whole value")
+        return Reason(
+            trouble.spot, f"'{rest}' follows a closing bracket", "put quotes around the whole value"
+        )
     if rest.startswith(":"):
-        return Said(trouble.spot, "there is no key before ':'", "write 'key: value'")
+        return Reason(trouble.spot, "there is no key before ':'", "write 'key: value'")
     if rest == "-" or rest.startswith("- "):
         message = "a list item stands where a key is expected"
-        return Said(trouble.spot, message, "indent the item under its key, or remove the '- '")
+        return Reason(trouble.spot, message, "indent the item under its key, or remove the '- '")
     hint = f"align it with the keys of the mapping that begins at line {trouble.opened.line + 1}"
-    return Said(trouble.spot, f"'{rest}' is indented like none of the keys above it", hint)
+    return Reason(trouble.spot, f"'{rest}' is indented like none of the keys above it", hint)
 
 
-def _no_dash(trouble: Trouble) -> Said:
+def _no_dash(trouble: Trouble) -> Reason:
     rest = trouble.text(trouble.spot)
     message = f"the list that begins at line {trouble.opened.line + 1} goes on with '{rest}'"
-    return Said(trouble.spot, message, "begin each item with '- ', or indent the line under its item")
+    return Reason(trouble.spot, message, "begin each item with '- ', or indent the line under its item")
 
 
-def _no_comma(trouble: Trouble) -> Said:
+def _no_comma(trouble: Trouble) -> Reason:
     what, closer = next((v for k, v in _OPENERS.items() if k in trouble.context), ("bracket", "]"))
     opened = trouble.opened
     rest = trouble.text(trouble.spot)
@@ -141,67 +145,67 @@ def _no_comma(trouble: Trouble) -> Said:
     hint = f"close it with '{closer}', or quote the value"
     if "{{" in _line(trouble.source, trouble.spot.index - trouble.spot.column):
         hint = "put quotes around a value that contains {{ }}"
-    return Said(trouble.spot, message, hint)
+    return Reason(trouble.spot, message, hint)
 
 
-def _no_value(trouble: Trouble) -> Said:
+def _no_value(trouble: Trouble) -> Reason:
     rest = trouble.text(trouble.spot)
     message = f"a value is missing before '{rest}'" if rest else "the text ends inside a bracket"
-    return Said(trouble.spot, message, "write the value, or put quotes around it")
+    return Reason(trouble.spot, message, "write the value, or put quotes around it")
 
 
-def _bad_start(trouble: Trouble) -> Said:
+def _bad_start(trouble: Trouble) -> Reason:
     char = trouble.char(trouble.spot)
     if char == "\t":
         return _tab(trouble)
-    return Said(trouble.spot, f"'{char}' cannot begin a value", "put quotes around the value")
+    return Reason(trouble.spot, f"'{char}' cannot begin a value", "put quotes around the value")
 
 
-def _tab(trouble: Trouble) -> Said:
-    return Said(trouble.spot, "a tab is used for indentation", "indent with spaces")
+def _tab(trouble: Trouble) -> Reason:
+    return Reason(trouble.spot, "a tab is used for indentation", "indent with spaces")
 
 
-def _bad_name(trouble: Trouble) -> Said:
+def _bad_name(trouble: Trouble) -> Reason:
     what = "an alias" if "alias" in trouble.context else "an anchor"
     char = trouble.char(trouble.opened)
     message = f"'{char}' begins {what}, and '{trouble.text(trouble.opened)}' is none"
-    return Said(trouble.opened, message, "put quotes around the value")
+    return Reason(trouble.opened, message, "put quotes around the value")
 
 
-def _open_quote(trouble: Trouble) -> Said:
+def _open_quote(trouble: Trouble) -> Reason:
     quote = trouble.char(trouble.opened)
     message = f"the quote {quote} opened here is never closed"
-    return Said(trouble.opened, message, f"close it with {quote}")
+    return Reason(trouble.opened, message, f"close it with {quote}")
 
 
-def _bad_escape(trouble: Trouble) -> Said:
+def _bad_escape(trouble: Trouble) -> Reason:
     begins = trouble.source.rfind("\\", 0, trouble.spot.index + 1)
     escape = trouble.source[begins : begins + 2] if begins >= 0 else "\\"
     message = f"'{escape}' is not an escape of a double-quoted text"
-    return Said(trouble.spot, message, "use single quotes, or write \\\\ for a backslash")
+    return Reason(trouble.spot, message, "use single quotes, or write \\\\ for a backslash")
 
 
-def _bad_unicode(trouble: Trouble) -> Said:
+def _bad_unicode(trouble: Trouble) -> Reason:
     hint = "write the character itself, or \\U and its eight hexadecimal digits"
-    return Said(trouble.spot, "the escape does not name a Unicode character", hint)
+    return Reason(trouble.spot, "the escape does not name a Unicode character", hint)
 
 
-def _after_indicator(trouble: Trouble) -> Said:
+def _after_indicator(trouble: Trouble) -> Reason:
     message = f"text follows '{trouble.char(trouble.opened)}' on its line"
-    return Said(trouble.spot, message, "begin the text on the next line, indented")
+    return Reason(trouble.spot, message, "begin the text on the next line, indented")
 
 
-def _list_on_key_line(trouble: Trouble) -> Said:
+def _list_on_key_line(trouble: Trouble) -> Reason:
     message = "a list item cannot begin on the line of its key"
-    return Said(trouble.spot, message, "put '- ' on the next line, or write [a, b]")
+    return Reason(trouble.spot, message, "put '- ' on the next line, or write [a, b]")
 
 
-def _after_end(trouble: Trouble) -> Said:
+def _after_end(trouble: Trouble) -> Reason:
     message = f"'{trouble.text(trouble.spot)}' follows the end of the document"
-    return Said(trouble.spot, message, "a playbook is one mapping of 'key: value' lines")
+    return Reason(trouble.spot, message, "a playbook is one mapping of 'key: value' lines")
 
 
-_SENTENCES: Final[tuple[tuple[str, Callable[[Trouble], Said]], ...]] = (
+_SENTENCES: Final[tuple[tuple[str, Callable[[Trouble], Reason]], ...]] = (
     ("could not find expected ':'", _no_colon),
     ("mapping values are not allowed", _second_colon),
     ("did not find expected key", _no_key),

@@ -3,7 +3,7 @@
 Only what the code needs to find the same names is written; the code itself stays as it is.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 
 from noetl.dsl.migrate.original.code_names import Code, indented_main, without_templates
 from noetl.dsl.migrate.original.literal_block import edit_lines
@@ -18,7 +18,6 @@ from noetl.dsl.yaml.editable_tree import (
     as_map,
     entries,
     is_nothing,
-    keys,
     mapping,
     pair,
     quoted,
@@ -28,19 +27,33 @@ OWN = ("code", "script", "timeout", "libs")  # what stands under `input` and is 
 ALL_INPUTS = ("input_data", "args")  # names under which the code found all of its inputs
 
 
-def code_of(task: Collection) -> tuple[Collection, Entry, Code] | None:
+def holders(task: Collection) -> Iterator[Collection]:
+    """Where inputs can stand: beside `kind`, and under `input`."""
+    yield task
+    inside = task.map_at("input")
+    if inside is not None:
+        yield inside
+
+
+def code_of(task: Collection) -> tuple[Entry, Code] | None:
     """Where the code of a task stands, and what can be told of it; none when it does not parse."""
-    for holder in (task, task.map_at("input")):
-        entry = holder.entry("code") if holder is not None else None
-        if holder is not None and entry is not None and isinstance(entry.value, Scalar):
-            code = Code.read(entry.value.value)
-            return (holder, entry, code) if code is not None else None
+    for holder in holders(task):
+        entry = holder.entry("code")
+        if entry is not None and entry.text is not None:
+            code = Code.read(entry.text)
+            return (entry, code) if code is not None else None
     return None
+
+
+def python_of(task: Collection) -> Code | None:
+    """What can be told of the code of a python task; none of another."""
+    found = code_of(task) if task.word("kind") == "python" else None
+    return found[1] if found is not None else None
 
 
 def variables_of(task: Collection) -> list[str]:
     """The names that the inputs of a task give its code."""
-    given = [*keys(task.get("input")), *keys(task.get("args"))]
+    given = [*task.keys_at("input"), *task.keys_at("args")]
     return [*dict.fromkeys(name for name in given if name not in OWN)]
 
 
@@ -50,15 +63,15 @@ def rewrite_code(rw: Rewriting, task: Collection) -> None:
     if found is None:
         _keep_libs(rw, task)
         return
-    _, entry, code = found
-    lines = _imports(rw, task, code)
-    code = found[2].after(lines)
+    entry, original = found
+    lines = _imports(rw, task, original)
+    code = original.after(lines)
     names = variables_of(task)
     lines += _modules(rw, entry, code, names)
     _rename_timeout(rw, task, entry, code, lines)
     lines += _all_inputs(rw, task, entry, code, variables_of(task))
     if lines:
-        entry.value = edit_lines(_scalar(entry), lambda text: found[2].lead(lines))
+        entry.value = edit_lines(_scalar(entry), lambda text: original.lead(lines))
     if code.returns:
         taken = variables_of(task)
         entry.value = edit_lines(_scalar(entry), lambda text: indented_main(text, taken))
@@ -67,14 +80,11 @@ def rewrite_code(rw: Rewriting, task: Collection) -> None:
 
 def take_templates(rw: Rewriting, task: Collection, known: Container[str]) -> None:
     """Templates in the code, which is never one: what they read becomes inputs."""
-    found = code_of(task)
-    if found is None or "{{" not in found[2].text:
+    entry, code = code_of(task) or (None, None)
+    if entry is None or code is None or "{{" not in code.text:
         return
-    _, entry, code = found
     text, read = without_templates(code.text, known)
-    if not read:
-        return
-    given = inputs_of(task, entry)
+    given = child_before(task, "input", entry, flow=task.flow) if read else None
     if given is None:
         return
     entry.value = edit_lines(_scalar(entry), lambda _: text)
@@ -84,15 +94,15 @@ def take_templates(rw: Rewriting, task: Collection, known: Container[str]) -> No
     rw.changed(entry.mark, f"templates in the code are now inputs that it reads: {', '.join(read)}")
 
 
-def inputs_of(task: Collection, entry: Entry) -> Collection | None:
-    """The `input` of a task, made before an entry when there is none; none when it is no mapping."""
-    if is_nothing(task.get("input")):
-        empty = task.entry("input")
+def child_before(task: Collection, key: str, entry: Entry, *, flow: bool) -> Collection | None:
+    """The mapping under a key, made before an entry when there is none; none when it is no mapping."""
+    if is_nothing(task.get(key)):
+        empty = task.entry(key)
         place = next((i for i, each in enumerate(task.entries) if each in (empty, entry)), len(task.entries))
         if empty is not None:
             task.drop(empty)
-        task.insert(place, pair("input", mapping(flow=task.flow), mark=entry.mark))
-    return task.map_at("input")
+        task.insert(place, pair(key, mapping(flow=flow), mark=entry.mark))
+    return task.map_at(key)
 
 
 def _scalar(entry: Entry) -> Scalar:
@@ -106,9 +116,9 @@ def _scalar(entry: Entry) -> Scalar:
 def _imports(rw: Rewriting, task: Collection, code: Code) -> list[str]:
     """The import lines that `libs` stands for."""
     lines: list[str] = []
-    for holder in (task, task.map_at("input")):
-        entry = holder.entry("libs") if holder is not None else None
-        if holder is None or entry is None or (holder is not task and "libs" in code.read_names):
+    for holder in holders(task):
+        entry = holder.entry("libs")
+        if entry is None or (holder is not task and "libs" in code.read_names):
             continue
         asked = [*_asked(entry.value)]
         lines += [line for name, line in asked if line and name not in code.bound]
@@ -136,14 +146,11 @@ def _asked(node: Node) -> list[tuple[str, str]]:
 
 def _bound(entry: Entry) -> tuple[str, str]:
     """`name: module`, `name: {from: module, import: name}`."""
-    name, given = str(entry.key), as_map(entry.value)
-    if given is not None:
-        module, member = given.word("from"), given.word("import") or name
-        if module is None:
-            return name, f"import {member}" + (f" as {name}" if member != name else "")
-        return name, f"from {module} import {member}" + (f" as {name}" if member != name else "")
-    module = entry.value.value if isinstance(entry.value, Scalar) and not is_nothing(entry.value) else name
-    return name, f"import {module}" + (f" as {name}" if module != name else "")
+    name, given = str(entry.key), entry.as_map
+    source = given.word("from") if given is not None else None
+    member = given.word("import") if given is not None else None if is_nothing(entry.value) else entry.text
+    line = f"from {source} import {member or name}" if source is not None else f"import {member or name}"
+    return name, line + (f" as {name}" if member not in (None, name) else "")
 
 
 def _package(word: str) -> tuple[str, str]:
@@ -171,9 +178,8 @@ def _keep_libs(rw: Rewriting, task: Collection) -> None:
 
 def _rename_timeout(rw: Rewriting, task: Collection, entry: Entry, code: Code, lines: list[str]) -> None:
     """`timeout` under `input` is the tool's own: a variable of that name comes under another one."""
-    given = task.map_at("input")
-    own = given.entry("timeout") if given is not None else None
-    if given is None or own is None or "timeout" not in code.read_names:
+    own = task.entry("input", "timeout")
+    if own is None or "timeout" not in code.read_names:
         return
     own.rename("timeout_value")
     lines.append("timeout = timeout_value")
@@ -202,12 +208,11 @@ def _give_whole(rw: Rewriting, task: Collection, entry: Entry, whole: str, other
         rw.review(entry.mark, f"'main' takes '{whole}', all inputs, beside {names}", f"hand on '{whole}' too")
         return
     inner = mapping()
-    for holder in (task.map_at("input"), task.map_at("args")):
-        for part in list(holder.entries) if holder is not None else []:
-            if holder is not None and part.key not in OWN:
-                inner.add(holder.pull(part))
+    for holder in (task.map_at("input") or mapping(), task.map_at("args") or mapping()):
+        for part in [part for part in holder.entries if part.key not in OWN]:
+            inner.add(holder.pull(part))
     inner.flow = not inner.entries
-    given = inputs_of(task, entry)
+    given = child_before(task, "input", entry, flow=task.flow)
     if given is not None:
         given.add(pair(whole, inner))
         rw.changed(entry.mark, f"'{whole}', all inputs of the code, is now the input that holds them")

@@ -15,22 +15,9 @@ from itertools import accumulate
 
 # Modules that code of the original could name without importing them.
 THERE = (
-    *(
-        "json",
-        "os",
-        "sys",
-        "re",
-        "time",
-        "math",
-        "random",
-        "uuid",
-        "base64",
-        "hashlib",
-        "datetime",
-        "asyncio",
-    ),
-    *("logging", "collections", "itertools", "functools", "urllib", "string", "copy", "decimal", "traceback"),
-)
+    "json", "os", "sys", "re", "time", "math", "random", "uuid", "base64", "hashlib", "datetime", "asyncio",
+    "logging", "collections", "itertools", "functools", "urllib", "string", "copy", "decimal", "traceback",
+)  # fmt: skip
 CLASS_OF = {
     "datetime": frozenset({"now", "utcnow", "fromisoformat", "fromtimestamp", "strptime", "today", "combine"})
 }
@@ -146,20 +133,15 @@ class Code:
 
     def missing_modules(self) -> list[tuple[str, str]]:
         """Modules that the code reads without importing them, each with its import line."""
-        return [(name, self._import(name)) for name in THERE if name in self.free and self._is_module(name)]
+        return [(name, self._import(name)) for name in THERE if name in self.free and self._members(name)]
 
-    def _is_module(self, name: str) -> bool:
-        """Whether a name is only read for its members."""
+    def _members(self, name: str) -> set[str]:
+        """The members of a name that the code reads."""
         reads = [node for node in ast.walk(self.tree) if isinstance(node, ast.Attribute)]
-        return any(isinstance(node.value, ast.Name) and node.value.id == name for node in reads)
+        return {node.attr for node in reads if isinstance(node.value, ast.Name) and node.value.id == name}
 
     def _import(self, name: str) -> str:
-        members = {
-            node.attr
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name
-        }
-        if members & CLASS_OF.get(name, frozenset()):
+        if self._members(name) & CLASS_OF.get(name, frozenset()):
             return f"from {name} import {name}"
         if name == "urllib":
             return "import urllib.parse, urllib.request"
@@ -182,10 +164,7 @@ class Code:
             match node:
                 case ast.Assign(targets=[ast.Name(id="result")]) if not self.has_main:
                     yield node.value
-                case ast.FunctionDef(name="main") | ast.AsyncFunctionDef(name="main"):
-                    inner = (each for each in _top_level(node) if isinstance(each, ast.Return))
-                    yield from (each.value for each in inner if each.value is not None)
-                case ast.Module() if self.returns:
+                case ast.FunctionDef(name="main") | ast.AsyncFunctionDef(name="main") | ast.Module():
                     inner = (each for each in _top_level(node) if isinstance(each, ast.Return))
                     yield from (each.value for each in inner if each.value is not None)
                 case _:

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 
-from noetl.dsl.grammar.playbook import EXECUTOR, EXECUTOR_SPEC, METADATA, STEP
-from noetl.dsl.migrate.original.code import code_of, inputs_of, take_templates, variables_of
+from noetl.dsl.grammar.playbook import EXECUTOR, EXECUTOR_SPEC, METADATA, ROUTER_SPEC
+from noetl.dsl.migrate.original.code import child_before, code_of, take_templates, variables_of
 from noetl.dsl.migrate.original.keychain import rewrite_keychain
 from noetl.dsl.migrate.original.names import rewrite_names
-from noetl.dsl.migrate.original.remarks import gone, remark
+from noetl.dsl.migrate.original.remarks import drop_keys, gone, remark
 from noetl.dsl.migrate.original.sql import rewrite_sql
 from noetl.dsl.migrate.original.task import drop_output_options, rewrite_original_task
+from noetl.dsl.older_spellings.documents import blocks_of
 from noetl.dsl.older_spellings.respell import roots_in
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.tasks import tasks_of
@@ -16,15 +17,10 @@ from noetl.dsl.older_spellings.templates import templates_under
 from noetl.dsl.yaml.editable_tree import (
     Collection,
     Entry,
-    Scalar,
-    as_list,
-    as_map,
-    at,
     entries,
     is_nothing,
-    keys,
     mapping,
-    maps,
+    mapping_of,
     pair,
     quoted,
     word,
@@ -36,6 +32,7 @@ ROOT_IDLE = {
     "description": "it stands under metadata.description",
 }
 STEP_IDLE = ("assert", "description", "title", "labels")
+BLOCK_IDLE = ("desc", "description", "assert", "title")
 LOOP_WORDS = {"collection": "in", "items": "in", "over": "in", "element": "iterator", "as": "iterator"}
 SCHEDULING = ("mode", "max_in_flight", "chunk", "policy")
 
@@ -43,12 +40,12 @@ SCHEDULING = ("mode", "max_in_flight", "chunk", "policy")
 def rewrite_original(rw: Rewriting, root: Collection) -> None:
     """Bring the spellings of the original to those that the other rewrites know."""
     _rewrite_metadata(rw, root)
-    _rewrite_root(rw, root)
+    drop_keys(rw, root, ROOT_IDLE)
     _rewrite_executor(rw, root)
     rewrite_keychain(rw, root)
-    steps = maps(root.get("workflow"))
+    steps = root.maps_at("workflow")
     _drop_uncalled(rw, root, steps)
-    blocks = _blocks(root)
+    blocks = [block for _, block in blocks_of(root)]
     for step in steps:
         _rewrite_step(rw, step)
     for block in blocks:
@@ -56,9 +53,9 @@ def rewrite_original(rw: Rewriting, root: Collection) -> None:
     for owner in [*steps, *blocks]:
         for task in _tasks(owner):
             if task.word("kind") == "python":
-                take_templates(
-                    rw, task, {*_known(root, steps, owner, keys(owner.get("input"))), *_iterators(owner)}
-                )
+                names = {*_readable(root, steps, owner, owner.keys_at("input"))}
+                iterator = owner.scalar_at("loop", "iterator")
+                take_templates(rw, task, names | {"iter", iterator.value} if iterator else names)
             rewrite_original_task(rw, task)
             _give_names(rw, root, steps, owner, task)
         rewrite_sql(rw, owner, owner.word("step") or owner.word("name") or "block")
@@ -68,47 +65,35 @@ def rewrite_original(rw: Rewriting, root: Collection) -> None:
 
 def _tasks(owner: Collection) -> list[Collection]:
     """The tasks of a step or block, those under a label too."""
-    found = []
+    tasks = []
     for task in tasks_of(owner):
-        inner = [as_map(entry.value) for entry in task.entries] if "kind" not in task else []
-        found += [each for each in inner if each is not None and "kind" in each] or [task]
-    return found
-
-
-def _blocks(root: Collection) -> list[Collection]:
-    book = root.get("workbook")
-    tasks = at(book, "tasks")
-    book = tasks if isinstance(tasks, Collection) else book
-    if as_list(book) is not None:
-        return maps(book)
-    return [block for entry in entries(book) if (block := as_map(entry.value)) is not None]
+        inner = [entry.as_map for entry in task.entries] if "kind" not in task else []
+        tasks += [each for each in inner if each is not None and "kind" in each] or [task]
+    return tasks
 
 
 def _drop_uncalled(rw: Rewriting, root: Collection, steps: list[Collection]) -> None:
     """A block that calls no playbook in particular, and that nobody calls, could never run."""
     called = {str(task.word(key)) for step in steps for task in _tasks(step) for key in ("name", "block")}
-    book = as_list(root.get("workbook"))
-    for entry in list(book.entries) if book is not None else []:
-        block = as_map(entry.value)
-        task = block.map_at("tool") if block is not None else None
-        nowhere = task is not None and task.word("kind") == "playbook" and "path" not in task
-        if book is not None and block is not None and nowhere and str(block.word("name")) not in called:
+    holder, book = root.entry("workbook"), root.list_at("workbook")
+    if holder is None or book is None:
+        return
+    for entry in list(book.entries):
+        block = entry.as_map or mapping()
+        nowhere = block.word("tool", "kind") == "playbook" and block.get("tool", "path") is None
+        if nowhere and str(block.word("name")) not in called:
             book.drop(entry)
-            rw.review(
-                entry.mark, f"block '{block.word('name')}' is gone: it names no playbook, and nobody calls it"
-            )
-    if book is not None and not book.entries:
-        holder = root.entry("workbook")
-        if holder is not None:
-            root.drop(holder)
+            message = f"block '{block.word('name')}' is gone: it names no playbook, and nobody calls it"
+            rw.review(entry.mark, message)
+    if not book.entries:
+        root.drop(holder)
 
 
 # ---- the root ---------------------------------------------------------------------------------------------
 
 
 def _rewrite_metadata(rw: Rewriting, root: Collection) -> None:
-    holder = root.entry("metadata")
-    metadata = as_map(holder.value) if holder is not None else None
+    metadata = root.map_at("metadata")
     if metadata is None:
         return
     for key, other in (("path", "name"), ("name", "path")):
@@ -120,70 +105,58 @@ def _rewrite_metadata(rw: Rewriting, root: Collection) -> None:
     _drop_unknown(rw, metadata, {*METADATA.keys}, "it is no part of metadata; labels hold words of your own")
 
 
-def _rewrite_root(rw: Rewriting, root: Collection) -> None:
-    for key, why in ROOT_IDLE.items():
-        entry = root.entry(key)
-        if entry is not None:
-            gone(rw, root, entry, why)
-
-
 def _rewrite_executor(rw: Rewriting, root: Collection) -> None:
     executor = root.map_at("executor")
     if executor is None:
         return
-    requires = executor.entry("requires")
-    wanted = as_map(requires.value) if requires is not None else None
-    if requires is not None and wanted is not None:
-        _drop_unknown(rw, wanted, {"tools"}, "only the kinds that must be there can be asked for")
-        if not wanted.entries:
-            executor.drop(requires)
-    defaults = executor.entry("defaults")
-    given = as_map(defaults.value) if defaults is not None else None
-    if defaults is not None and given is not None:
-        _lift_defaults(rw, executor, defaults, given)
-    _drop_unknown(rw, executor, {*EXECUTOR.keys, "kind"}, "it decides nothing here")
-    spec = executor.map_at("spec")
-    if spec is not None:
-        known = {*EXECUTOR_SPEC.keys, *rw.kinds, "next_mode"}
-        _drop_unknown(rw, spec, known, "it decides nothing here")
-
-
-def _lift_defaults(rw: Rewriting, executor: Collection, holder: Entry, given: Collection) -> None:
+    requires, tools = executor.map_at("requires"), {"tools"}
+    _drop_unknown(rw, requires, tools, "only the kinds that must be there can be asked for")
+    _drop_empty(executor, "requires")
+    given = executor.map_at("defaults") or mapping()
     for key in ("timeout_s", "timeout", "timeout_seconds"):
         entry = given.entry(key)
-        if entry is not None and at(executor, "spec", "timeout") is None:
-            given.pull(entry)
-            entry.rename("timeout")
-            executor.child("spec").add(entry)
+        if entry is not None and move_to_spec(executor, given, entry, "timeout"):
             rw.changed(entry.mark, f"'executor.defaults.{key}' is now 'executor.spec.timeout'")
-    if not given.entries:
-        executor.drop(holder)
+    _drop_empty(executor, "defaults")
+    _drop_unknown(rw, executor, {*EXECUTOR.keys, "kind"}, "it decides nothing here")
+    known = {*EXECUTOR_SPEC.keys, *rw.kinds, "next_mode"}
+    _drop_unknown(rw, executor.map_at("spec"), known, "it decides nothing here")
 
 
-def _drop_unknown(rw: Rewriting, holder: Collection, known: set[str], why: str) -> None:
-    for entry in list(holder.entries):
+def move_to_spec(owner: Collection, holder: Collection, entry: Entry, key: str) -> bool:
+    """Move an entry under a key of its owner's `spec`; whether there was room for it."""
+    if owner.get("spec", key) is not None:
+        return False
+    holder.pull(entry)
+    entry.rename(key)
+    owner.child("spec").add(entry)
+    return True
+
+
+def _drop_unknown(rw: Rewriting, holder: Collection | None, known: set[str], why: str) -> None:
+    for entry in list(holder.entries) if holder is not None else []:
         if entry.key not in known:
-            gone(rw, holder, entry, why)
+            gone(rw, holder or mapping(), entry, why)
+
+
+def _drop_empty(holder: Collection, key: str) -> None:
+    """Drop a mapping in which nothing is left."""
+    entry, inside = holder.entry(key), holder.map_at(key)
+    if entry is not None and inside is not None and not inside.entries:
+        holder.drop(entry)
 
 
 # ---- steps and blocks -------------------------------------------------------------------------------------
 
 
 def _rewrite_step(rw: Rewriting, step: Collection) -> None:
-    for key in STEP_IDLE:
-        entry = step.entry(key)
-        if entry is not None and key not in STEP.keys:
-            gone(rw, step, entry, "a step has no such key; its description is 'desc'")
+    drop_keys(rw, step, dict.fromkeys(STEP_IDLE, "a step has no such key; its description is 'desc'"))
     drop_output_options(rw, step)
     _move_to_task(rw, step)
-    routing = at(step, "next", "spec")
-    router = as_map(routing)
-    if router is not None and router.entries:
-        _drop_unknown(rw, router, {"mode", "policy"}, "a token that no arc takes ends there")
-        holder = step.map_at("next")
-        empty = holder.entry("spec") if holder is not None else None
-        if holder is not None and empty is not None and not router.entries:
-            holder.drop(empty)
+    router, routing = step.map_at("next"), step.map_at("next", "spec")
+    if router is not None and routing is not None and routing.entries:
+        _drop_unknown(rw, routing, {*ROUTER_SPEC.keys}, "a token that no arc takes ends there")
+        _drop_empty(router, "spec")
     _rewrite_loop(rw, step)
 
 
@@ -192,9 +165,7 @@ def _move_to_task(rw: Rewriting, step: Collection) -> None:
     task, retry, timeout = step.map_at("tool"), step.entry("retry"), step.entry("timeout")
     if retry is not None and task is not None and "retry" not in task:
         task.add(step.pull(retry))
-    if timeout is not None and isinstance(timeout.value, Scalar) and at(step, "spec", "timeout") is None:
-        step.pull(timeout)
-        step.child("spec").add(timeout)
+    if timeout is not None and timeout.text is not None and move_to_spec(step, step, timeout, "timeout"):
         rw.changed(timeout.mark, "'timeout' of the step is now 'spec.timeout'")
 
 
@@ -209,9 +180,7 @@ def _rewrite_loop(rw: Rewriting, step: Collection) -> None:
             rw.changed(entry.mark, f"'{old}' of the loop is now '{new}'")
     for key in SCHEDULING:
         entry = loop.entry(key)
-        if entry is not None and at(loop, "spec", key) is None:
-            loop.pull(entry)
-            loop.child("spec").add(entry)
+        if entry is not None and move_to_spec(loop, loop, entry, key):
             rw.changed(entry.mark, f"'{key}' of the loop now stands in its spec")
     cursor = loop.entry("cursor")
     if cursor is not None:
@@ -220,16 +189,13 @@ def _rewrite_loop(rw: Rewriting, step: Collection) -> None:
 
 
 def _rewrite_block(rw: Rewriting, block: Collection) -> None:
-    for key in ("desc", "description", "assert", "title"):
-        entry = block.entry(key)
-        if entry is not None:
-            gone(rw, block, entry, "a block is its tool, input, loop, set and output")
+    drop_keys(rw, block, dict.fromkeys(BLOCK_IDLE, "a block is its tool, input, loop, set and output"))
     drop_output_options(rw, block)
     for task in [block, *_tasks(block)]:
-        for entry in entries(as_map(task.get("input"))) if _is_older_task(rw, task) else []:
+        for entry in entries(task.map_at("input")) if _is_older_task(rw, task) else []:
             found = code_of(task)
-            read = found is not None and str(entry.key) in found[2].read_names
-            if read and is_nothing(entry.value) and isinstance(entry.value, Scalar):
+            read = found is not None and str(entry.key) in found[1].read_names
+            if read and is_nothing(entry.value) and entry.text is not None:
                 entry.value, entry.gap = quoted("{{ input." + str(entry.key) + " }}", entry.mark), " "
                 rw.changed(entry.mark, f"the input '{entry.key}' is now handed on from the caller")
 
@@ -248,21 +214,19 @@ def _give_names(
 ) -> None:
     """Hand a task what it found without being given it: the step's input, the workload, results."""
     kind = rw.kind_of(task)
-    outer = keys(owner.get("input")) + keys(owner.get("args"))
+    outer = owner.keys_at("input") + owner.keys_at("args")
     if kind is None or kind.name != "python":
         _give_inputs(rw, task, outer)
         return
     found = code_of(task)
     if found is None:
         return
-    code, given = found[2], {*variables_of(task)}
-    known = _known(root, steps, owner, outer)
-    asked = {name: known[name] for name in sorted(code.free & known.keys() - given)}
-    _give(rw, task, asked)
+    code, given = found[1], {*variables_of(task)}
+    templates = _readable(root, steps, owner, outer)
+    _give(rw, task, {name: templates[name] for name in sorted(code.free & templates.keys() - given)})
     if "context" in code.free and "context" not in given:
-        _give_context(
-            rw, task, {name: known[name] for name in sorted(code.keys_of("context") & known.keys())}
-        )
+        names = sorted(code.keys_of("context") & templates.keys())
+        _give_context(rw, task, {name: templates[name] for name in names})
 
 
 def _give_inputs(rw: Rewriting, task: Collection, outer: list[str]) -> None:
@@ -275,26 +239,22 @@ def _give_inputs(rw: Rewriting, task: Collection, outer: list[str]) -> None:
 
 
 def _has(task: Collection, name: str) -> bool:
-    return name in task or name in keys(task.get("input")) or name in keys(task.get("spec"))
+    return name in task or name in task.keys_at("input") or name in task.keys_at("spec")
 
 
-def _known(
+def _readable(
     root: Collection, steps: list[Collection], owner: Collection, outer: list[str]
 ) -> Mapping[str, str]:
     """Every name that code could find, with the template that gives it."""
-    found = {str(step.word("step")): "{{ " + str(step.word("step")) + " | default({}) }}" for step in steps}
-    found |= {name: "{{ workload." + name + " }}" for name in keys(root.get("workload"))}
-    found |= {"execution_id": "{{ execution_id }}", "workload": "{{ workload }}", "ctx": "{{ ctx }}"}
-    return found | {name: "{{ input." + name + " }}" for name in outer}
-
-
-def _iterators(owner: Collection) -> list[str]:
-    iterator = at(owner, "loop", "iterator")
-    return ["iter", iterator.value] if isinstance(iterator, Scalar) else []
+    names = [str(step.word("step")) for step in steps]
+    templates = {name: "{{ " + name + " | default({}) }}" for name in names}
+    templates |= {name: "{{ workload." + name + " }}" for name in root.keys_at("workload")}
+    templates |= {name: "{{ " + name + " }}" for name in ("execution_id", "workload", "ctx")}
+    return templates | {name: "{{ input." + name + " }}" for name in outer}
 
 
 def _give(rw: Rewriting, task: Collection, wanted: Mapping[str, str]) -> None:
-    values = inputs_of(task, task.entries[-1]) if wanted else None
+    values = child_before(task, "input", task.entries[-1], flow=task.flow) if wanted else None
     if values is None:
         return
     for name, template in wanted.items():
@@ -303,15 +263,12 @@ def _give(rw: Rewriting, task: Collection, wanted: Mapping[str, str]) -> None:
 
 
 def _give_context(rw: Rewriting, task: Collection, wanted: Mapping[str, str]) -> None:
-    values = inputs_of(task, task.entries[-1])
+    values = child_before(task, "input", task.entries[-1], flow=task.flow)
     if values is None:
         return
-    inside = mapping([pair(name, quoted(template)) for name, template in wanted.items()])
-    inside.flow = not inside.entries
-    values.add(pair("context", inside))
-    rw.review(
-        task.mark, f"'context' of the code now holds only what it names: {', '.join(wanted) or 'nothing'}"
-    )
+    values.add(pair("context", mapping_of(wanted, flow=not wanted)))
+    names = ", ".join(wanted) or "nothing"
+    rw.review(task.mark, f"'context' of the code now holds only what it names: {names}")
 
 
 # ---- writes that other steps read -------------------------------------------------------------------------
@@ -319,7 +276,7 @@ def _give_context(rw: Rewriting, task: Collection, wanted: Mapping[str, str]) ->
 
 def _share_writes(rw: Rewriting, root: Collection, steps: list[Collection]) -> None:
     """A bare name that a step sets and another one reads is `ctx`, not the step's own."""
-    defined = {*keys(root.get("workload")), *(str(step.word("step")) for step in steps)}
+    defined = {*root.keys_at("workload"), *(str(step.word("step")) for step in steps)}
     reads = [{name for s in templates_under(rw, step) for name in roots_in(s.value)} for step in steps]
     for index, step in enumerate(steps):
         elsewhere = set().union(*(reads[:index] + reads[index + 1 :])) if len(reads) > 1 else set()
@@ -334,8 +291,8 @@ def _bare_writes(node: Collection) -> list[Entry]:
     found: list[Entry] = []
     for entry in node.entries:
         if entry.key == "set":
-            writes = entries(as_map(entry.value))
-            found += [each for each in writes if str(each.key).isidentifier() and as_map(each.value) is None]
+            writes = entries(entry.as_map)
+            found += [each for each in writes if str(each.key).isidentifier() and each.as_map is None]
         elif isinstance(entry.value, Collection):
             found += _bare_writes(entry.value)
     return [each for each in found if each.key not in ("ctx", "step", "iter")]

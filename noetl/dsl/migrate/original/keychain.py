@@ -3,13 +3,13 @@
 import re
 
 from noetl.dsl.grammar.keychain import KEYCHAIN
-from noetl.dsl.migrate.original.remarks import gone, remark
+from noetl.dsl.migrate.original.remarks import drop_keys, remark
 from noetl.dsl.older_spellings.respell import edit_paths
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.templates import edit_scalar, templates_under
 from noetl.dsl.templates.facts import plain_path
 from noetl.dsl.templates.reads import Path
-from noetl.dsl.yaml.editable_tree import Collection, Entry, Scalar, as_map, at, maps, pair, plain, word
+from noetl.dsl.yaml.editable_tree import Collection, Entry, pair, plain, word
 
 IDLE = {
     "auto_renew": "a token is renewed before it expires",
@@ -30,31 +30,20 @@ SECRET = re.compile(r"projects/(?P<project>[^/]+)/secrets/(?P<secret>[^/]+)(?:/v
 
 def rewrite_keychain(rw: Rewriting, root: Collection) -> None:
     """Bring every entry of the keychain to a kind and keys that the language has."""
-    for entry in maps(root.get("keychain")):
-        kind = entry.get("kind")
-        if isinstance(kind, Scalar) and kind.value in KINDS:
+    for entry in root.maps_at("keychain"):
+        kind = entry.scalar_at("kind")
+        if kind is not None and kind.value in KINDS:
             rw.changed(kind.mark, f"the keychain kind '{kind.value}' is now '{KINDS[kind.value]}'")
             kind.text = kind.value = KINDS[kind.value]
-        _drop_sharing(rw, entry)
+        if entry.word("scope") in SHARING:
+            drop_keys(rw, entry, {"scope": "an entry belongs to its playbook"})
         if entry.word("kind") == "secret_manager":
             _rewrite_secret(rw, root, entry)
         elif entry.word("kind") == "oauth2":
             _rewrite_token(rw, entry)
-        _drop_idle(rw, entry)
-
-
-def _drop_sharing(rw: Rewriting, entry: Collection) -> None:
-    scope = entry.entry("scope")
-    if scope is not None and isinstance(scope.value, Scalar) and scope.value.value in SHARING:
-        gone(rw, entry, scope, "an entry belongs to its playbook")
-
-
-def _drop_idle(rw: Rewriting, entry: Collection) -> None:
-    record = KEYCHAIN.get(entry.word("kind") or "")
-    for key, why in IDLE.items():
-        idle = entry.entry(key)
-        if idle is not None and record is not None and key not in record.keys:
-            gone(rw, entry, idle, why)
+        record = KEYCHAIN.get(entry.word("kind") or "")
+        if record is not None:
+            drop_keys(rw, entry, {key: why for key, why in IDLE.items() if key not in record.keys})
 
 
 # ---- secrets ----------------------------------------------------------------------------------------------
@@ -62,11 +51,9 @@ def _drop_idle(rw: Rewriting, entry: Collection) -> None:
 
 def _rewrite_secret(rw: Rewriting, root: Collection, entry: Collection) -> None:
     """`map: {field: path}` of one secret: its name, read as `value`."""
-    auth = entry.entry("auth")
-    if auth is not None:
-        gone(rw, entry, auth, "the service account stands under service_account, or in the environment")
-    holder = entry.entry("map")
-    given = as_map(holder.value) if holder is not None else None
+    service_account = "the service account stands under service_account, or in the environment"
+    drop_keys(rw, entry, {"auth": service_account})
+    holder, given = entry.entry("map"), entry.map_at("map")
     if holder is None or given is None:
         return
     path = _path(root, given.entries[0]) if len(given.entries) == 1 else None
@@ -86,13 +73,12 @@ def _rewrite_secret(rw: Rewriting, root: Collection, entry: Collection) -> None:
 
 def _path(root: Collection, entry: Entry) -> dict[str, str] | None:
     """The parts of a secret's path, given as it is or by a name of the workload."""
-    text = entry.value.value if isinstance(entry.value, Scalar) else ""
+    text = entry.text or ""
     names = plain_path(text)
     if names is not None:
-        value = at(root, "workload", *(names[1:] if names[0] == "workload" else names))
-        text = value.value if isinstance(value, Scalar) else ""
-    found = SECRET.fullmatch(text)
-    return {key: value or "" for key, value in found.groupdict().items()} if found is not None else None
+        text = root.word("workload", *(names[1:] if names[0] == "workload" else names)) or ""
+    match = SECRET.fullmatch(text)
+    return {key: value or "" for key, value in match.groupdict().items()} if match is not None else None
 
 
 def _read_value(rw: Rewriting, root: Collection, name: str, field: str) -> None:
@@ -100,8 +86,7 @@ def _read_value(rw: Rewriting, root: Collection, name: str, field: str) -> None:
         return (3, f"keychain.{name}.value") if path[:3] == ("keychain", name, field) else None
 
     for key in ("workflow", "workbook"):
-        node = root.get(key)
-        for scalar in templates_under(rw, node) if node is not None else ():
+        for scalar in templates_under(rw, root.get(key)):
             edit_scalar(scalar, lambda text: edit_paths(text, edit))
 
 
@@ -113,8 +98,7 @@ def _rewrite_token(rw: Rewriting, entry: Collection) -> None:
     if endpoint is not None and "token_url" not in entry:
         endpoint.rename("token_url")
         rw.changed(endpoint.mark, "'endpoint' of the keychain entry is now 'token_url'")
-    holder = entry.entry("data")
-    given = as_map(holder.value) if holder is not None else None
+    holder, given = entry.entry("data"), entry.map_at("data")
     if holder is None or given is None:
         return
     known = KEYCHAIN["oauth2"].keys
@@ -123,14 +107,9 @@ def _rewrite_token(rw: Rewriting, entry: Collection) -> None:
     for part in reversed(list(given.entries)):
         if str(part.key) in known and str(part.key) not in entry:
             entry.insert(place, part)
-            if isinstance(part.value, Scalar) and "{{" in part.value.value:
-                remark(
-                    rw,
-                    entry,
-                    part,
-                    f"'{part.key}' is no template",
-                    "name its source: {env: …} or {credential: …}",
-                )
+            if "{{" in (part.text or ""):
+                hint = "name its source: {env: …} or {credential: …}"
+                remark(rw, entry, part, f"'{part.key}' is no template", hint)
     if "client_auth" not in entry and "client_secret" in entry:
         entry.add(pair("client_auth", plain("body")))
     rw.changed(holder.mark, "what 'data' of the keychain entry held now stands in the entry itself")

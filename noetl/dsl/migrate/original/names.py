@@ -8,9 +8,10 @@ from noetl.dsl.error_kinds import ELSEWHERE
 from noetl.dsl.grammar.playbook import RESERVED_NAMES
 from noetl.dsl.older_spellings.respell import edit_paths
 from noetl.dsl.older_spellings.rewriting import Rewriting
+from noetl.dsl.older_spellings.tasks import free_name, name_like, outer_tasks
 from noetl.dsl.older_spellings.templates import edit_scalar, templates_under
 from noetl.dsl.templates.reads import Path
-from noetl.dsl.yaml.editable_tree import Collection, Node, Scalar, at, keys, maps
+from noetl.dsl.yaml.editable_tree import Collection, Node, Scalar, maps
 
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 JOB = ("uuid", "id", "execution_id")
@@ -28,7 +29,7 @@ ERROR_STATUS = re.compile(r"\boutput\.error\.(?:status_code|status)\b")
 def rewrite_names(rw: Rewriting, root: Collection, steps: list[Collection]) -> None:
     """Give steps names that are names, and read what stood for the execution and the iteration."""
     _name_steps(rw, root, steps)
-    known = {*keys(root.get("workload")), *(str(step.word("step")) for step in steps)}
+    known = {*root.keys_at("workload"), *(str(step.word("step")) for step in steps)}
     for step in steps:
         _read_engine(rw, step, known)
 
@@ -43,39 +44,34 @@ def _name_steps(rw: Rewriting, root: Collection, steps: list[Collection]) -> Non
         old = step.word("step")
         if old is None or (NAME.fullmatch(old) and old not in RESERVED_NAMES):
             continue
-        new = _like(old)
-        while new in taken:
-            new += "_"
+        new = name_like(old, "step")
+        renamed[old] = new = free_name(f"{new}_step" if new in RESERVED_NAMES else new, taken)
         taken.add(new)
-        renamed[old] = new
         rw.changed(step.mark, f"step '{old}' is now '{new}', and so is what names it")
     if renamed:
         for scalar in _references(root, steps):
             if scalar.value in renamed:
-                scalar.text = scalar.value = renamed[scalar.value]
-                scalar.style = "plain"
-
-
-def _like(old: str) -> str:
-    new = re.sub(r"\W+", "_", old, flags=re.ASCII).strip("_") or "step"
-    new = new if not new[0].isdigit() else f"step_{new}"
-    return f"{new}_step" if new in RESERVED_NAMES else new
+                scalar.say(renamed[scalar.value])
 
 
 def _references(root: Collection, steps: list[Collection]) -> Iterator[Scalar]:
     """Every place that names a step."""
     places: list[Node | None] = [step.get("step") for step in steps]
-    places += [at(root, "executor", "spec", key) for key in ("entry_step", "final_step")]
+    places += [root.get("executor", "spec", key) for key in ("entry_step", "final_step")]
     for step in steps:
-        following = step.get("next")
-        places += [following, at(following, "step")]
-        for arcs in (following, at(following, "arcs")):
+        places += [step.get("next"), step.get("next", "step")]
+        for arcs in (step.list_at("next"), step.list_at("next", "arcs")):
             places += [arc.get("step") for arc in maps(arcs)]
-            places += [*arcs.values()] if isinstance(arcs, Collection) and arcs.kind == "list" else []
+            places += [*arcs.values()] if arcs is not None else []
     yield from (node for node in places if isinstance(node, Scalar))
 
 
 # ---- the engine's own names -------------------------------------------------------------------------------
+
+
+def execution_id(path: Path) -> tuple[int, str] | None:
+    """`job.uuid` and its like, which are the execution's id."""
+    return (2, "execution_id") if path[1:2] and path[1] in JOB else None
 
 
 def _read_engine(rw: Rewriting, step: Collection, known: set[str]) -> None:
@@ -85,7 +81,7 @@ def _read_engine(rw: Rewriting, step: Collection, known: set[str]) -> None:
         if path[0] in known:
             return None
         if path[0] == "job":
-            return (2, "execution_id") if len(path) > 1 and path[1] in JOB else None
+            return execution_id(path)
         if looped and path[0] in ("loop_index", "_loop_index"):
             return 1, "iter.index"
         return None
@@ -103,11 +99,9 @@ def _read_engine(rw: Rewriting, step: Collection, known: set[str]) -> None:
 
 def name_errors(rw: Rewriting, step: Collection) -> None:
     """Ask for errors by the names they have today."""
-    single = step.map_at("tool")
-    for task in [single] if single is not None else maps(step.get("tool")):
+    for task in outer_tasks(step):
         names = REQUEST_ERRORS if task.word("kind") == "http" else ELSEWHERE
-        spec = task.get("spec")
-        for scalar in templates_under(rw, spec) if spec is not None else ():
+        for scalar in templates_under(rw, task.get("spec")):
             if "output.error." in scalar.value and edit_scalar(scalar, partial(_errors, names)):
                 rw.changed(scalar.mark, "the guard asks for an error by the name it has today")
 

@@ -4,6 +4,8 @@ A remark is a comment above the entry it is about. Inside a flow collection ther
 note alone says it.
 """
 
+from collections.abc import Mapping
+
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.yaml.editable_tree import Collection, Entry, Node, Scalar
 
@@ -18,6 +20,14 @@ def gone(rw: Rewriting, holder: Collection, entry: Entry, why: str) -> None:
     if not holder.flow:
         _comment(holder, at, f"{said} is gone: {why}")
     rw.review(entry.mark, f"'{entry.key}' is gone: {why}")
+
+
+def drop_keys(rw: Rewriting, holder: Collection, reasons: Mapping[str, str]) -> None:
+    """Take out the keys that say nothing here, each with its reason."""
+    for key, why in reasons.items():
+        entry = holder.entry(key)
+        if entry is not None:
+            gone(rw, holder, entry, why)
 
 
 def remark(rw: Rewriting, holder: Collection, entry: Entry, message: str, hint: str | None = None) -> None:

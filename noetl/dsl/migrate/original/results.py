@@ -9,16 +9,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from noetl.dsl.diagnostic import NOWHERE
-from noetl.dsl.migrate.original.code import code_of
+from noetl.dsl.migrate.original.code import python_of
 from noetl.dsl.migrate.original.http import result_of
 from noetl.dsl.migrate.original.names import name_errors
-from noetl.dsl.migrate.original.sql import share_database
+from noetl.dsl.migrate.original.sql import SQL, share_database
 from noetl.dsl.migrate.original.workload import computed_workload, note_templates
 from noetl.dsl.older_spellings.respell import edit_paths, paths_in
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.set_spellings import written
-from noetl.dsl.older_spellings.tasks import tasks_of
+from noetl.dsl.older_spellings.tasks import outer_tasks, tasks_of
 from noetl.dsl.older_spellings.templates import edit_scalar
 from noetl.dsl.templates.facts import plain_path
 from noetl.dsl.templates.reads import Path
@@ -27,13 +26,9 @@ from noetl.dsl.yaml.editable_tree import (
     Collection,
     Node,
     Scalar,
-    as_map,
-    at,
     entries,
-    keys,
-    maps,
+    mapping,
     quoted,
-    says,
     scalars,
 )
 
@@ -41,7 +36,6 @@ ENVELOPE = frozenset({"status", "error", "meta", "http", "pg", "py", "ref", "res
 METHODS = frozenset({"get", "items", "keys", "values"})
 WRAPPER = frozenset({"data", "body", "status_code", "headers", "url", "status", "elapsed"})
 ANSWERED = ("context", "result")  # other names for what a step answered
-SQL = ("postgres", "duckdb", "sqlite")
 STATUS = re.compile(r"\b(\w+)(\.status\s*(?:==|!=)\s*)(['\"])(COMPLETED|completed|FAILED|failed)\3")
 UNQUOTED = re.compile(r":\s|\s#|[{}\[\],]")
 TODAY = {"completed": "ok", "failed": "error"}
@@ -132,12 +126,8 @@ class Reader:
             return (2, "output.data") if path[1] == "result" else None
         if path[1:3] in (("data", "data"), ("data", "body")):
             return _maybe_wrapped(path, text)
-        if path[1] in ("status_code", "headers", "body") or path[1:3] in (
-            ("data", "status_code"),
-            ("data", "headers"),
-        ):
-            return _field("output", path, answer)
-        return None
+        asked = path[1:3] in (("data", "status_code"), ("data", "headers")) or path[1] in _request_places("")
+        return _field("output", path, answer) if asked else None
 
     def _whole(self, name: str, answer: Answer, text: str, root: str) -> str:
         if re.search(rf"\b{re.escape(root)}\s+is\s+(?:not\s+)?(?:defined|undefined|none)\b", text):
@@ -156,13 +146,13 @@ def _result(path: Path, answer: Answer) -> tuple[int, str] | None:
         return None
     if answer.kind in SQL and len(path) == 1:
         return 1, "output.data.rows"
-    places = {
-        "status": "output.http.status",
-        "status_code": "output.http.status",
-        "headers": "output.http.headers",
-    }
-    places |= {"body": "output.data", "data": "output.data"}
+    places = _request_places("output") | {"status": "output.http.status", "data": "output.data"}
     return (2, places[path[1]]) if answer.kind == "http" and path[1:2] and path[1] in places else None
+
+
+def _request_places(name: str) -> dict[str, str]:
+    """Where the parts of the answer to a request are read today."""
+    return {"status_code": f"{name}.http.status", "headers": f"{name}.http.headers", "body": f"{name}.data"}
 
 
 def _keep_readable(node: Scalar) -> None:
@@ -176,15 +166,10 @@ def _field(name: str, path: Path, answer: Answer) -> tuple[int, str] | None:
     """Where a field of an answer is read today."""
     first, second = path[1], path[2] if len(path) > 2 else None
     if answer.is_request:
-        deep = 3 if first == "data" else 2
-        wanted = second if first == "data" else first
-        places = {
-            "status_code": f"{name}.http.status",
-            "headers": f"{name}.http.headers",
-            "body": f"{name}.data",
-        }
+        depth, wanted = (3, second) if first == "data" else (2, first)
+        places = _request_places(name)
         if wanted in places:
-            return deep, places[wanted]
+            return depth, places[wanted]
     if answer.fields is not None:
         if first == "data" and "data" in answer.fields and second != "data":
             return None if second in answer.fields else (2, f"{name}.data.data")
@@ -222,38 +207,28 @@ def rewrite_results(
         edited += _rewrite_owner(rw, book, step, step.word("step"))
     for block in blocks:
         edited += _rewrite_owner(rw, book, block, None)
-    edited = [scalar for scalar in edited if scalar.mark is not NOWHERE]
-    if edited:
-        lines = sorted({scalar.mark.line for scalar in edited})
-        shown = ", ".join(map(str, lines))
-        first = min((scalar.mark for scalar in edited), key=lambda mark: (mark.line, mark.column))
-        rw.changed(first, f"templates read the data of a result, which its name stood for (lines {shown})")
+    message = "templates read the data of a result, which its name stood for"
+    rw.changed_lines(edited, message, always=True)
 
 
 def _book(root: Collection, steps: list[Collection]) -> Book:
     names = {str(step.word("step")): _answer(step) for step in steps if step.word("step")}
     shared = {name for step in steps for name in _written(step, "ctx")}
     computed = {name: value for name, value in computed_workload(root).items() if name not in shared}
-    return Book(names, frozenset({*keys(root.get("workload")), *shared}), computed)
+    return Book(names, frozenset({*root.keys_at("workload"), *shared}), computed)
 
 
 def _answer(owner: Collection) -> Answer:
     looped = owner.map_at("loop") is not None
-    if "output" in owner:
-        return Answer(None, looped)
-    single = owner.map_at("tool")
-    tasks = [single] if single is not None else maps(owner.get("tool"))
-    last = next((task for task in reversed(tasks) if task.word("kind") != "noop"), None)
-    return _answer_of(last, looped) if last is not None else Answer(None, looped)
+    last = next((task for task in reversed(outer_tasks(owner)) if task.word("kind") != "noop"), None)
+    return _answer_of(last, looped) if last is not None and "output" not in owner else Answer(None, looped)
 
 
 def _answer_of(task: Collection, looped: bool = False) -> Answer:
     if "output" in task:
         return Answer(None, looped)
-    found = code_of(task) if task.word("kind") == "python" else None
-    return Answer(
-        task.word("kind"), looped, found[2].answer_keys if found is not None and not looped else None
-    )
+    code = python_of(task)
+    return Answer(task.word("kind"), looped, code.answer_keys if code is not None and not looped else None)
 
 
 def _written(node: Node, scope: str) -> Iterator[str]:
@@ -264,23 +239,18 @@ def _written(node: Node, scope: str) -> Iterator[str]:
 
 
 def _iterators(owner: Collection) -> set[str]:
-    found, loop = set(), owner.map_at("loop")
+    names, loop = set(), owner.map_at("loop")
     while loop is not None:
-        found.add(str(loop.word("iterator")))
+        names.add(str(loop.word("iterator")))
         loop = loop.map_at("loop")
-    return found
+    return names
 
 
 # ---- one step or block ------------------------------------------------------------------------------------
 
 
 def _rewrite_owner(rw: Rewriting, book: Book, owner: Collection, name: str | None) -> list[Scalar]:
-    local = {
-        *keys(owner.get("input")),
-        *_iterators(owner),
-        *_written(owner, "step"),
-        *_written(owner, "iter"),
-    }
+    local = {*owner.keys_at("input"), *_iterators(owner), *_written(owner, "step"), *_written(owner, "iter")}
     hidden = book.hidden | local
     outside = {step: answer for step, answer in book.steps.items() if step not in hidden}
     computed = {key: value for key, value in book.computed.items() if key not in local}
@@ -306,8 +276,7 @@ def _tolerate(rw: Rewriting, tasks: list[Collection]) -> None:
     """A `set` of a task that failed and went on was applied; today it is not, and its name may be missing."""
     missing: set[str] = set()
     for task in tasks:
-        inputs = as_map(task.get("input"))
-        for scalar in scalars(inputs) if inputs is not None else ():
+        for scalar in scalars(task.map_at("input")):
             path = plain_path(scalar.value)
             if path is not None and path[-1] in missing and path[:-1] in ((), ("step",)):
                 name = ".".join(path)
@@ -324,21 +293,16 @@ def _or_none(name: str, text: str) -> str:
 
 def _goes_on(task: Collection) -> bool:
     """Whether a rule of a task continues after an error."""
-    rules = maps(at(task, "spec", "policy", "rules"))
-    return any(
-        "error" in str(rule.word("when")) and says(at(rule, "then", "do"), "continue") for rule in rules
-    )
+    rules = task.maps_at("spec", "policy", "rules")
+    return any("error" in str(rule.word("when")) and rule.word("then", "do") == "continue" for rule in rules)
 
 
 def _rewrite_task(around: Reader, task: Collection, step: str | None) -> None:
-    found = code_of(task) if task.word("kind") == "python" else None
-    words = found[2].words if found is not None else frozenset()
-    given = replace(around, words=words)
-    inputs = as_map(task.get("input"))
-    if inputs is not None:
-        given.read(inputs, around.rw.verbatim(task))
-    own = {key: answer for key, answer in around.names.items() if key not in keys(inputs)}
-    computed = {key: value for key, value in around.computed.items() if key not in keys(inputs)}
+    code, inputs = python_of(task), task.map_at("input") or mapping()
+    given = replace(around, words=code.words if code is not None else frozenset())
+    given.read(inputs, around.rw.verbatim(task))
+    own = {key: answer for key, answer in around.names.items() if key not in inputs}
+    computed = {key: value for key, value in around.computed.items() if key not in inputs}
     alone = step if task.word("name") in (None, step) else None
     later = replace(given, names=own, own=alone, output=_answer_of(task), computed=computed)
     for entry in task.entries:

@@ -2,6 +2,7 @@
 
 from noetl.dsl.error_kinds import ELSEWHERE, TOOLS
 from noetl.dsl.migrate.original.remarks import gone, remark
+from noetl.dsl.older_spellings.policies import put_policy
 from noetl.dsl.older_spellings.respell import edit_paths
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.templates.reads import Path
@@ -11,12 +12,9 @@ from noetl.dsl.yaml.editable_tree import (
     Node,
     Scalar,
     as_list,
-    as_map,
-    at,
     is_nothing,
-    item,
-    listing,
     mapping,
+    mapping_of,
     pair,
     plain,
     quoted,
@@ -54,21 +52,17 @@ def rewrite_retry(rw: Rewriting, task: Collection) -> None:
     if is_nothing(entry.value) or _says_no(entry.value):
         gone(rw, task, entry, "a task without a rule that retries is not retried")
         return
-    if at(task, "spec", "policy") is not None or "eval" in task:
-        remark(
-            rw,
-            task,
-            entry,
-            "'retry' stands beside a policy",
-            "make it a rule: then: {do: retry, attempts: …}",
-        )
+    if task.get("spec", "policy") is not None or "eval" in task:
+        hint = "make it a rule: then: {do: retry, attempts: …}"
+        remark(rw, task, entry, "'retry' stands beside a policy", hint)
         return
-    given = as_map(entry.value)
-    rules = [_rule(rw, given, entry)] if given is not None else [_plain(entry.value)]
-    stop = _stop(given)
-    policy = mapping([pair("on_unmatched", plain("by_status"))])
-    policy.add(pair("rules", listing([item(rule) for rule in [*stop, *rules]])))
-    _put(task, entry, policy)
+    given = entry.as_map
+    rule = _rule(rw, given, entry) if given is not None else _plain(entry.value)
+    policy = mapping_of({"on_unmatched": "by_status", "rules": [*_stop(given), rule]})
+    spec = task.map_at("spec")
+    if spec is not None:
+        spec.flow = spec.flow and task.flow
+    put_policy(task, entry, policy)
     rw.changed(entry.mark, "'retry' is now a rule of spec.policy")
 
 
@@ -117,18 +111,9 @@ def _growth(given: Collection, named: set[str]) -> list[Entry]:
 
 
 def _warn_unread(rw: Rewriting, given: Collection, entry: Entry) -> None:
-    known = {
-        *ATTEMPTS,
-        *DELAYS,
-        *LONGEST,
-        *CONDITIONS,
-        "backoff",
-        "backoff_multiplier",
-        "jitter",
-        "stop_when",
-    }
+    others = ("backoff", "backoff_multiplier", "jitter", "stop_when")
     for key in given.names:
-        if key not in known:
+        if key not in (*ATTEMPTS, *DELAYS, *LONGEST, *CONDITIONS, *others):
             rw.review(entry.mark, f"'{key}' of 'retry' is gone: a rule that retries has no such option")
 
 
@@ -150,19 +135,20 @@ def _is_expression(given: Collection) -> bool:
 
 
 def _expression(node: Node | None) -> str | None:
+    """The expression that an author wrote, as it is read today."""
     text = node.value.strip() if isinstance(node, Scalar) else ""
-    return text[2:-2].strip() if text.startswith("{{") and text.endswith("}}") else None
+    if not (text.startswith("{{") and text.endswith("}}")):
+        return None
+    return edit_paths("{{ " + text[2:-2].strip() + " }}", _today)[2:-2].strip()
 
 
 def _asked(rw: Rewriting, key: str, node: Node | None, entry: Entry) -> list[str]:
     inside = _expression(node)
     if inside is not None:
-        rewritten = edit_paths("{{ " + inside + " }}", _today)
-        return [f"({rewritten[2:-2].strip()})"]
+        return [f"({inside})"]
     items = as_list(node)
-    words = [each.value for each in items.values() if isinstance(each, Scalar)] if items is not None else []
-    if isinstance(node, Scalar):
-        words = [node.value]
+    nodes = [node] if items is None else items.values()
+    words = [each.value for each in nodes if isinstance(each, Scalar)]
     codes = [word for word in words if word.isdigit()]
     kinds = [word for word in words if not word.isdigit()]
     found = [f"output.http.status in [{', '.join(codes)}]"] if codes else []
@@ -190,22 +176,5 @@ def _today(path: Path) -> tuple[int, str] | None:
 
 def _stop(given: Collection | None) -> list[Collection]:
     """`stop_when`: the answer is taken as it is."""
-    inside = _expression(given.get("stop_when")) if given is not None else None
-    if inside is None:
-        return []
-    condition = edit_paths("{{ " + inside + " }}", _today)[2:-2].strip()
-    return [_guarded(condition, [pair("do", plain("continue"))])]
-
-
-def _put(task: Collection, entry: Entry, policy: Collection) -> None:
-    spec = task.map_at("spec")
-    entry.value = mapping([pair("policy", policy)])
-    if spec is None:
-        empty = task.entry("spec")
-        if empty is not None:
-            task.drop(empty)
-        entry.rename("spec")
-        return
-    task.pull(entry)
-    spec.flow = spec.flow and task.flow
-    spec.add(Entry(policy, "policy", "policy", [*filter(str.strip, entry.before)], column=entry.column))
+    condition = _expression(given.get("stop_when")) if given is not None else None
+    return [_guarded(condition, [pair("do", plain("continue"))])] if condition is not None else []

@@ -2,20 +2,17 @@
 
 import re
 
+from noetl.dsl.migrate.original.code import holders
 from noetl.dsl.migrate.original.remarks import remark
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.tasks import as_pipeline, free_label, tasks_of
 from noetl.dsl.older_spellings.templates import edit_scalar
 from noetl.dsl.yaml.editable_tree import (
     Collection,
-    Scalar,
-    as_map,
-    at,
+    Data,
     item,
-    keys,
-    mapping,
+    mapping_of,
     pair,
-    plain,
     quoted,
     says,
     scalars,
@@ -36,18 +33,14 @@ def rewrite_sql(rw: Rewriting, owner: Collection, name: str) -> None:
 
 def _number_ids(rw: Rewriting, task: Collection) -> None:
     """The id of an execution is a text here; where it stood as a number, one made of it does."""
-    for holder in (task, task.map_at("input")):
+    message = "the id of an execution is a text here; a number made of it stands for it"
+    for holder in holders(task):
         for key in ("command", "query"):
-            entry = holder.entry(key) if holder is not None else None
-            if holder is None or entry is None or not isinstance(entry.value, Scalar):
+            entry, text = holder.entry(key), holder.scalar_at(key)
+            if entry is None or text is None or "execution_id" not in text.value:
                 continue
-            if "execution_id" in entry.value.value and edit_scalar(entry.value, _with_numbers):
-                remark(
-                    rw,
-                    holder,
-                    entry,
-                    "the id of an execution is a text here; a number made of it stands for it",
-                )
+            if edit_scalar(text, _with_numbers):
+                remark(rw, holder, entry, message)
 
 
 def _with_numbers(text: str) -> str:
@@ -60,27 +53,23 @@ def _with_numbers(text: str) -> str:
 
 def _read_script(rw: Rewriting, owner: Collection, task: Collection, name: str) -> None:
     """`script: {uri, source}`: a task before it reads the statements."""
-    entry = task.entry("script")
-    given = as_map(entry.value) if entry is not None else None
-    uri = given.get("uri") if given is not None else None
-    source = at(given, "source", "type")
-    if entry is None or not isinstance(uri, Scalar) or not (source is None or says(source, "file", "http")):
+    entry, uri = task.entry("script"), task.scalar_at("script", "uri")
+    source = task.get("script", "source", "type")
+    if entry is None or uri is None or not (source is None or says(source, "file", "http")):
         return
     tasks = as_pipeline(owner, name)
     place = next((i for i, each in enumerate(tasks.values()) if each is task), None)
     if place is None:
-        remark(
-            rw, task, entry, "'script' is read by a task of its own", "read the file before, and use its text"
-        )
+        hint = "read the file before, and use its text"
+        remark(rw, task, entry, "'script' is read by a task of its own", hint)
         return
     label = free_label(tasks, f"{task.word('name')}_script")
-    is_file = not says(source, "http")
-    inputs = [pair("action", plain("read")), pair("path", uri), pair("format", plain("text"))]
-    if not is_file:
-        inputs = [pair("url", uri), pair("response", plain("text"))]
+    inputs: dict[str, Data] = {"action": "read", "path": uri, "format": "text"}
+    if says(source, "http"):
+        inputs = {"url": uri, "response": "text"}
     uri.column = 0
-    kind = pair("kind", plain("file" if is_file else "http"))
-    reader = mapping([pair("name", plain(label)), kind, pair("input", mapping(inputs, flow=True))])
+    kind = "http" if says(source, "http") else "file"
+    reader = mapping_of({"name": label, "kind": kind, "input": mapping_of(inputs, flow=True)})
     tasks.insert(place, item(reader, mark=entry.mark))
     entry.rename("command")
     entry.value, entry.gap = quoted("{{ " + label + ".data }}", entry.mark), " "
@@ -91,7 +80,7 @@ def share_database(rw: Rewriting, steps: list[Collection]) -> None:
     """DuckDB tasks without a database shared one in an execution; today each has its own in memory."""
     owners = {id(task): step for step in steps for task in tasks_of(step) if task.word("kind") == "duckdb"}
     tasks = [task for step in steps for task in tasks_of(step) if id(task) in owners]
-    loose = [task for task in tasks if "database" not in keys(task.get("input"))]
+    loose = [task for task in tasks if "database" not in task.keys_at("input")]
     if len(loose) < 2 or any("loop" in owners[id(task)] for task in loose) or not _makes_table(loose):
         return
     for task in loose:

@@ -4,13 +4,13 @@ Comes before inputs are folded under `input`. What a request sends, `retry` and 
 of their own.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from noetl.dsl.grammar.task import TASK, TASK_SPEC
-from noetl.dsl.migrate.original.code import rewrite_code
+from noetl.dsl.migrate.original.code import child_before, holders, rewrite_code
 from noetl.dsl.migrate.original.http import rewrite_request
 from noetl.dsl.migrate.original.literal_block import literal
-from noetl.dsl.migrate.original.remarks import gone, remark
+from noetl.dsl.migrate.original.remarks import drop_keys, gone, remark
 from noetl.dsl.migrate.original.retry import rewrite_retry
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.tasks import OWN_KEYS
@@ -18,13 +18,8 @@ from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.tool_kind import Kind
 from noetl.dsl.yaml.editable_tree import (
     Collection,
-    Entry,
     Scalar,
-    as_list,
     as_map,
-    at,
-    is_nothing,
-    mapping,
     pair,
     plain,
     says,
@@ -78,35 +73,14 @@ def rewrite_original_task(rw: Rewriting, task: Collection) -> None:
         rewrite_code(rw, task)
 
 
-def holders(task: Collection) -> Iterator[Collection]:
-    """Where inputs can stand: beside `kind`, and under `input`."""
-    yield task
-    inside = task.map_at("input")
-    if inside is not None:
-        yield inside
-
-
 def _lift_spec(rw: Rewriting, task: Collection, kind: Kind) -> None:
     """Inputs under `spec` stand beside `kind`, whence they are folded with the others."""
-    holder = task.entry("spec")
-    spec = as_map(holder.value) if holder is not None else None
+    holder, spec = task.entry("spec"), task.map_at("spec")
     if holder is None or spec is None:
         return
-    inputs = {
-        *kind.inputs,
-        *kind.beside,
-        *RENAMED.get(kind.name, {}),
-        "input",
-        "args",
-        "auth",
-        "libs",
-        "payload",
-    }
-    lifted = [
-        entry
-        for entry in spec.entries
-        if entry.key in inputs and entry.key not in TASK_SPEC.keys and entry.key not in kind.knobs
-    ]
+    beside = {*kind.beside, *RENAMED.get(kind.name, {}), "input", "args", "auth", "libs", "payload"}
+    inputs = {*kind.inputs, *beside} - {*TASK_SPEC.keys, *kind.knobs}
+    lifted = [entry for entry in spec.entries if entry.key in inputs]
     for entry in lifted:
         if str(entry.key) not in task:
             task.insert(task.place(holder), spec.pull(entry))
@@ -137,8 +111,7 @@ def _join_lines(rw: Rewriting, task: Collection, kind: Kind) -> None:
     if kind.name not in ("shell", "postgres", "duckdb", "sqlite"):
         return
     for holder in holders(task):
-        entry = holder.entry("command")
-        lines = as_list(entry.value) if entry is not None else None
+        entry, lines = holder.entry("command"), holder.list_at("command")
         if entry is None or lines is None or not _are_lines(lines, kind):
             continue
         texts = [node.value.strip() for node in lines.values() if isinstance(node, Scalar)]
@@ -163,7 +136,7 @@ def _move_timeout(rw: Rewriting, task: Collection) -> None:
         entry = task.entry(key)
         if entry is None:
             continue
-        spec = _spec(task, entry)
+        spec = child_before(task, "spec", entry, flow=True)
         if spec is None or "timeout" in spec:
             gone(rw, task, entry, "'spec.timeout' is given")
             continue
@@ -171,16 +144,6 @@ def _move_timeout(rw: Rewriting, task: Collection) -> None:
         entry.rename("timeout")
         spec.add(entry)
         rw.changed(entry.mark, f"'{key}' is now 'spec.timeout'")
-
-
-def _spec(task: Collection, entry: Entry) -> Collection | None:
-    """The `spec` of a task, made where an entry stands when there is none."""
-    if is_nothing(task.get("spec")):
-        empty = task.entry("spec")
-        if empty is not None:
-            task.drop(empty)
-        task.insert(task.place(entry), pair("spec", mapping(flow=True), mark=entry.mark))
-    return task.map_at("spec")
 
 
 # ---- credentials ------------------------------------------------------------------------------------------
@@ -193,15 +156,13 @@ def _name_auth(rw: Rewriting, task: Collection) -> None:
         if entry is not None and isinstance(entry.value, Scalar) and "auth" not in task:
             entry.rename("auth")
             rw.changed(entry.mark, f"'{key}' is now 'auth'")
-    entry = task.entry("auth")
-    given = as_map(entry.value) if entry is not None else None
+    entry, given = task.entry("auth"), task.map_at("auth")
     if entry is None or given is None:
         return
     name = _credential(given)
     if name is None:
-        remark(
-            rw, task, entry, "'auth' is the name of one credential", "declare it under keychain and name it"
-        )
+        hint = "declare it under keychain and name it"
+        remark(rw, task, entry, "'auth' is the name of one credential", hint)
         return
     entry.value, entry.gap = name, " "
     name.column = entry.column
@@ -225,15 +186,11 @@ def _drop_idle(rw: Rewriting, task: Collection, kind: Kind) -> None:
         key = str(entry.key)
         if key == "pool" and kind.name in ("postgres", "duckdb"):
             gone(rw, task, entry, "a worker has one pool per credential; its size is spec.pool_size")
-        elif (
-            key in IDLE
-            and key not in kind.inputs
-            and key not in TASK.keys
-            and not (kind.name == "python" and key == "task")
-        ):
+        elif key in IDLE.keys() - kind.inputs.keys() and (kind.name, key) != ("python", "task"):
             gone(rw, task, entry, IDLE[key])
         elif _is_unknown(key, kind):
-            remark(rw, task, entry, f"'{key}' is no input of kind '{kind.name}'", _inputs_of(kind))
+            hint = f"its inputs are: {', '.join(kind.inputs)}"
+            remark(rw, task, entry, f"'{key}' is no input of kind '{kind.name}'", hint)
 
 
 def _is_unknown(key: str, kind: Kind) -> bool:
@@ -242,20 +199,12 @@ def _is_unknown(key: str, kind: Kind) -> bool:
     return not (own or later or kind.open_input)
 
 
-def _inputs_of(kind: Kind) -> str:
-    return f"its inputs are: {', '.join(kind.inputs)}"
-
-
 def drop_output_options(rw: Rewriting, holder: Collection) -> None:
     """Where a result is kept, and what of it is shown, decides nothing: large ones are kept by reference."""
-    for key in ("output_select", "result_store"):
-        entry = holder.entry(key)
-        if entry is not None:
-            gone(rw, holder, entry, "all of the data can be read, large results by reference")
-    entry = holder.entry("output")
-    given = as_map(entry.value) if entry is not None else None
-    if entry is not None and given is not None and _are_options(given):
-        gone(rw, holder, entry, "all of the data can be read, large results by reference")
+    output = holder.map_at("output")
+    options = ["output"] if output is not None and _are_options(output) else []
+    why = "all of the data can be read, large results by reference"
+    drop_keys(rw, holder, dict.fromkeys(("output_select", "result_store", *options), why))
 
 
 def _are_options(output: Collection) -> bool:
@@ -272,10 +221,9 @@ ACTIONS = {"kv_set": "kv_put", "kv_list": "kv_keys", "pub": "publish", "js_publi
 
 def _name_action(rw: Rewriting, task: Collection) -> None:
     for holder in holders(task):
-        entry = holder.entry("action")
-        if entry is None or not isinstance(entry.value, Scalar) or entry.value.value not in ACTIONS:
+        entry, old = holder.entry("action"), holder.word("action")
+        if entry is None or old not in ACTIONS:
             continue
-        old = entry.value.value
         entry.value = plain(ACTIONS[old])
         if old == "js_publish" and "stream" not in holder:
             holder.insert(holder.place(entry) + 1, pair("stream", plain("true")))
@@ -286,15 +234,12 @@ def _name_places(rw: Rewriting, task: Collection) -> None:
     """The places of a transfer say `kind`; what concerns both stands beside them."""
     for holder in holders(task):
         for side in ("source", "target"):
-            place = holder.map_at(side)
-            old = place.entry("type") if place is not None else None
+            place, old = holder.map_at(side), holder.entry(side, "type")
             if place is None or old is None or "kind" in place:
                 continue
             old.rename("kind")
             rw.changed(old.mark, f"'type' of the {side} is now 'kind'")
-            method = place.entry("method")
-            if method is not None:
-                gone(rw, place, method, "rows are read with GET and sent with POST")
+            drop_keys(rw, place, {"method": "rows are read with GET and sent with POST"})
             for key in ("mapping", "mode", "keys", "chunk_size"):
                 shared = place.entry(key)
                 if shared is not None and key not in holder:
@@ -305,16 +250,13 @@ def _name_places(rw: Rewriting, task: Collection) -> None:
 def _take_script(rw: Rewriting, task: Collection) -> None:
     """`script: {uri, source: {type: file}}` is the file's name."""
     for holder in holders(task):
-        entry = holder.entry("script")
-        given = as_map(entry.value) if entry is not None else None
-        uri = given.get("uri") if given is not None else None
-        if entry is None or given is None or not isinstance(uri, Scalar):
+        entry, uri = holder.entry("script"), holder.scalar_at("script", "uri")
+        if entry is None or uri is None:
             continue
-        source = at(given, "source", "type")
+        source = holder.get("script", "source", "type")
         if source is not None and not says(source, "file"):
-            remark(
-                rw, holder, entry, "'script' is a file here", "fetch it before, or put the code under 'code'"
-            )
+            hint = "fetch it before, or put the code under 'code'"
+            remark(rw, holder, entry, "'script' is a file here", hint)
             continue
         uri.column = entry.column
         entry.value, entry.gap = uri, " "

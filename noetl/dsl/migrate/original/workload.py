@@ -3,21 +3,21 @@
 import re
 from collections.abc import Mapping
 
+from noetl.dsl.migrate.original.names import execution_id
 from noetl.dsl.migrate.original.remarks import remark
 from noetl.dsl.older_spellings.respell import edit_paths, roots_in
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.templates.reads import Path
 from noetl.dsl.templates.syntax import is_template
-from noetl.dsl.yaml.editable_tree import Collection, Scalar, entries, keys
+from noetl.dsl.yaml.editable_tree import Collection, Scalar, entries, scalars
 
 PART = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.DOTALL)
 CALL = re.compile(r"\w\s*\(")
-ID = ("uuid", "id", "execution_id")
 
 
 def computed_workload(root: Collection) -> Mapping[str, str]:
     """Names of the workload whose value is a template that any reader can compute, with its expression."""
-    workload = {*keys(root.get("workload"))}
+    workload = {*root.keys_at("workload")}
     found: dict[str, str] = {}
     for entry in entries(root.get("workload")):
         expression = _expression(entry.value, workload) if isinstance(entry.value, Scalar) else None
@@ -47,7 +47,7 @@ def _operand(part: str, is_text: bool) -> str:
 
 def _today(path: Path, workload: set[str]) -> tuple[int, str] | None:
     if path[0] == "job":
-        return (2, "execution_id") if path[1:2] and path[1] in ID else None
+        return execution_id(path)
     return (1, f"workload.{path[0]}") if path[0] in workload else None
 
 
@@ -56,22 +56,10 @@ def note_templates(rw: Rewriting, root: Collection) -> None:
     holder = root.map_at("workload")
     computed = computed_workload(root)
     for entry in entries(holder):
-        name = str(entry.key)
-        if holder is None or not _has_template(entry.value):
+        if holder is None or not any(is_template(scalar.value) for scalar in scalars(entry.value)):
             continue
-        if name in computed:
+        if entry.key in computed:
             remark(rw, holder, entry, "a template here stays a text; where it is read it is computed instead")
         else:
-            remark(
-                rw,
-                holder,
-                entry,
-                "a template here stays a text",
-                "compute it in a first step: set: {ctx.…: …}",
-            )
-
-
-def _has_template(node: object) -> bool:
-    if isinstance(node, Collection):
-        return any(map(_has_template, node.values()))
-    return isinstance(node, Scalar) and is_template(node.value)
+            hint = "compute it in a first step: set: {ctx.…: …}"
+            remark(rw, holder, entry, "a template here stays a text", hint)
