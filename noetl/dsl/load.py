@@ -54,15 +54,15 @@ def load_tree(data: Value, *, kinds: Kinds, strict: bool = False) -> Loaded:
     return _load(adopt(data), (), kinds, strict=strict)
 
 
-def _load(tree: Value, found: Sequence[Diagnostic], kinds: Kinds, *, strict: bool) -> Loaded:
-    if tree is None and has_errors(found):
-        return Loaded(None, None, None, in_order(found), {})
+def _load(tree: Value, parse_findings: Sequence[Diagnostic], kinds: Kinds, *, strict: bool) -> Loaded:
+    if tree is None and has_errors(parse_findings):
+        return Loaded(None, None, None, in_order(parse_findings), {})
     normal = normalize(tree, kinds)
-    findings = [*found, *normal.diagnostics, *normal.grammar]
+    findings = [*parse_findings, *normal.diagnostics, *normal.grammar]
     playbook, expanded, debug_map = _compiled(normal.tree)
     if playbook is not None:
         unread = [finding for finding in normal.diagnostics if finding.code in UNREAD]
-        broken = [*found, *unread, *normal.grammar]
+        broken = [*parse_findings, *unread, *normal.grammar]
         findings += independent(check_rules(playbook, kinds), broken, nameless=_nameless(normal.tree))
     if strict:
         findings = [_upgraded(finding) for finding in findings]
@@ -73,7 +73,7 @@ def _nameless(tree: Value) -> bool:
     """Whether the name of some step could not be read."""
     steps = tree.get("workflow") if isinstance(tree, Map) else None
     named = isinstance(steps, Seq) and all(
-        isinstance(one, Map) and isinstance(one.get("step"), str) for one in steps
+        isinstance(step, Map) and isinstance(step.get("step"), str) for step in steps
     )
     return not named
 

@@ -37,10 +37,10 @@ def _sound(name: str) -> str:
     return name.casefold().translate(_SEPARATORS)
 
 
-def _alike(one: str, other: str) -> int:
+def _alike(name: str, other: str) -> int:
     """How many characters two names share at their beginning and at their end."""
-    return _shared(one, other) + _shared(one[::-1], other[::-1])
+    return _shared(name, other) + _shared(name[::-1], other[::-1])
 
 
-def _shared(one: str, other: str) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def _shared(name: str, other: str) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(name, other, strict=False)))

@@ -113,8 +113,8 @@ def _check_secret(checker: Checker, entry: Json, mark: Mark) -> None:
         checker.record(KEYCHAIN[kind], entry, mark)
     elif isinstance(entry, Map) and isinstance(kind, str):
         guess = nearest(kind, KEYCHAIN)
-        listed = f"known kinds: {', '.join(KEYCHAIN)}"
-        hint = f"did you mean '{guess}'? {listed}" if guess else listed
+        kinds = f"known kinds: {', '.join(KEYCHAIN)}"
+        hint = f"did you mean '{guess}'? {kinds}" if guess else kinds
         checker.report(UNKNOWN_SECRET_KIND, entry.at("kind"), f"there is no keychain kind '{kind}'", hint)
     else:
         checker.record(ANY_ENTRY, entry, mark)

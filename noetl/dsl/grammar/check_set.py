@@ -70,9 +70,9 @@ def _check_target(checker: Checker, target: str, mark: Mark, scopes: tuple[str, 
     allowed = ", ".join(f"{name}.*" for name in scopes)
     if scope not in scopes:
         guess = nearest(scope, scopes) if path else None
-        wanted = f"{guess or scopes[0]}.{path or target}"
+        full_target = f"{guess or scopes[0]}.{path or target}"
         where = "an arc may write" if scopes == ("ctx",) else "it may be"
-        hint = f"write {wanted}" if path or "." not in target else f"write {allowed}"
+        hint = f"write {full_target}" if path or "." not in target else f"write {allowed}"
         checker.report(BAD_TARGET, mark, f"'{target}' cannot be set: {where} {allowed}", hint)
     elif not path:
         checker.report(BAD_TARGET, mark, f"'{target}' names no key of '{scope}'", f"write {scope}.<name>")

@@ -48,11 +48,11 @@ def check_tasks(checker: Checker, shape: Tasks, tool: Json, mark: Mark) -> None:
 def _report_no_pipeline(checker: Checker, tool: Json, mark: Mark) -> None:
     """The pipeline of a step may be one task; inside sugar it is always a list."""
     key = mark.path.rpartition("/")[2] or "tool"
-    wanted = "a task (a mapping) or a list of tasks" if key == "tool" else "a list of tasks"
+    expected = "a task (a mapping) or a list of tasks" if key == "tool" else "a list of tasks"
     hint = f"write {key}: {'{kind: …} or ' if key == 'tool' else ''}[{{name: …, kind: …}}, …]"
     if isinstance(tool, str) and tool in checker.kinds:
         hint = f"write {key}: {{kind: {tool}}}" if key == "tool" else f"write {key}: [{{kind: {tool}}}]"
-    checker.report(WRONG_TYPE, mark, f"'{key}' must be {wanted}, not {described(tool)}", hint)
+    checker.report(WRONG_TYPE, mark, f"'{key}' must be {expected}, not {described(tool)}", hint)
 
 
 def check_task(checker: Checker, node: Json, mark: Mark) -> None:
@@ -87,8 +87,8 @@ def _kind_of(checker: Checker, node: Map) -> Kind | None:
     kind = checker.kinds.get(name)
     if kind is None:
         guess = nearest(name, checker.kinds)
-        listed = f"installed kinds: {', '.join(sorted(checker.kinds))}"
-        hint = f"did you mean '{guess}'? {listed}" if guess else listed
+        kinds = f"installed kinds: {', '.join(sorted(checker.kinds))}"
+        hint = f"did you mean '{guess}'? {kinds}" if guess else kinds
         checker.report(UNKNOWN_KIND, mark, f"there is no tool kind '{name}'", hint)
     return kind
 

@@ -113,8 +113,8 @@ class Checker:
             node = Map(mark=mark)
         if not isinstance(node, Map):
             code = _LISTS.get(shape.name, WRONG_TYPE)
-            wanted = _listed(shape.required or shape.needs_one or shape.keys)
-            hint = f"write {shape.name} as a mapping with {wanted}"
+            keys = _quoted_words(shape.required or shape.needs_one or shape.keys)
+            hint = f"write {shape.name} as a mapping with {keys}"
             self.report(code, mark, f"{shape.name} must be a mapping, not {described(node)}", hint)
             return
         if shape.name in self.enter:
@@ -219,10 +219,10 @@ class Checker:
 
     # ---- values -----------------------------------------------------------------------------------------
 
-    def wrong_type(self, name: str, wanted: str, value: Json, mark: Mark) -> None:
+    def wrong_type(self, name: str, expected: str, value: Json, mark: Mark) -> None:
         """Report a value of the wrong type."""
-        message = f"'{name}' must be {wanted}, not {described(value)}"
-        self.report(WRONG_TYPE, mark, message, f"give {name} {wanted}")
+        message = f"'{name}' must be {expected}, not {described(value)}"
+        self.report(WRONG_TYPE, mark, message, f"give {name} {expected}")
 
     def template(self, text: str, mark: Mark) -> None:
         """Report what is wrong with a template."""
@@ -270,18 +270,18 @@ class Checker:
             return
         guess = nearest(value, shape.values) if isinstance(value, str) else None
         hint = f"did you mean '{guess}'?" if guess else f"write one of: {', '.join(shape.values)}"
-        message = f"'{name}' is {seen(value)}, but must be one of {_listed(shape.values)}"
+        message = f"'{name}' is {seen(value)}, but must be one of {_quoted_words(shape.values)}"
         self.report(WRONG_VALUE, mark, message, hint)
 
     def number(self, shape: Number, value: Json, mark: Mark, name: str) -> None:
         """A number within its bounds, or a template."""
-        wanted = "an integer" if shape.integer else "a number"
+        expected = "an integer" if shape.integer else "a number"
         if isinstance(value, str) and shape.template and is_template(value):
             self.template(value, mark)
         elif isinstance(value, bool) or not isinstance(value, int if shape.integer else int | float):
             if isinstance(value, str) and not self.plain(value, mark, name):
                 return
-            self.wrong_type(name, wanted, value, mark)
+            self.wrong_type(name, expected, value, mark)
         elif shape.least is not None and not value >= shape.least:
             message = f"'{name}' is {value}, but must be at least {shape.least:g}"
             self.report(WRONG_VALUE, mark, message, f"write {shape.least:g} or more")
@@ -319,8 +319,8 @@ class Checker:
         if value is None or (shape.whole and self.whole(value, mark)):
             return
         if not isinstance(value, Map):
-            wanted = "a mapping, or one template {{ … }} that gives one" if shape.whole else "a mapping"
-            self.wrong_type(name, wanted, value, mark)
+            expected = "a mapping, or one template {{ … }} that gives one" if shape.whole else "a mapping"
+            self.wrong_type(name, expected, value, mark)
         elif shape.template:
             self.free(value, mark)
 
@@ -407,7 +407,7 @@ def _example(shape: Shape) -> str:
     return f"{{{', '.join(f'{key}: …' for key in needed)}}}" if needed else "…"
 
 
-def _listed(words: Iterable[str]) -> str:
+def _quoted_words(words: Iterable[str]) -> str:
     return ", ".join(f"'{word}'" for word in words)
 
 

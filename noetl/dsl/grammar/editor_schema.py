@@ -138,8 +138,8 @@ class _Builder:
                 also = {name: self.key(key) for name, key in more.items()}
                 return self.shared(self.slug(shape), partial(self.record, shape, also))
             case Tasks(single=single, least=least):
-                listed = {"type": "array", "items": self.item(), "minItems": least}
-                return {"anyOf": [self.item(), listed]} if single else listed
+                tasks = {"type": "array", "items": self.item(), "minItems": least}
+                return {"anyOf": [self.item(), tasks]} if single else tasks
             case Rules(directives=directives):
                 return self.rules_of(directives)
             case Assigns(scopes=scopes):
@@ -154,8 +154,8 @@ class _Builder:
         if id(record) not in self.slugs:
             words = re.sub(r"^(an?|the) |'s\b", "", record.name)
             slug = re.sub(r"\W+", "_", words)
-            taken = set(self.slugs.values())
-            self.slugs[id(record)] = slug if slug not in taken else f"{slug}_{len(taken)}"
+            slugs = set(self.slugs.values())
+            self.slugs[id(record)] = slug if slug not in slugs else f"{slug}_{len(slugs)}"
         return self.slugs[id(record)]
 
     def shared(self, name: str, make: Callable[[], Schema]) -> Schema:
@@ -224,8 +224,8 @@ class _Builder:
 
     def any_task(self) -> Schema:
         """By `kind`, or by the sugar's own key; each alternative is a closed mapping of its own."""
-        chosen = [_when_kind(name, self.kind_task(kind)) for name, kind in self.kinds.items()]
-        chosen += [{"if": {"required": [word]}, "then": self.sugar(word)} for word in SUGAR]
+        alternatives = [_when_kind(name, self.kind_task(kind)) for name, kind in self.kinds.items()]
+        alternatives += [{"if": {"required": [word]}, "then": self.sugar(word)} for word in SUGAR]
         names = list(self.kinds)
         kind = {
             "description": TASK.keys["kind"].doc,
@@ -238,7 +238,7 @@ class _Builder:
             "type": "object",
             "properties": properties,
             "anyOf": [{"required": [word]} for word in ("kind", *SUGAR)],
-            "allOf": chosen,
+            "allOf": alternatives,
         }
 
     def kind_task(self, kind: Kind) -> Schema:
@@ -309,7 +309,7 @@ class _Builder:
         return self.shared(name, build)
 
     def keychain(self) -> Schema:
-        chosen = [
+        alternatives = [
             _when_kind(kind, self.shared(f"keychain_{kind}", partial(self.record, record)))
             for kind, record in KEYCHAIN.items()
         ]
@@ -318,7 +318,7 @@ class _Builder:
             "type": "object",
             "properties": {"kind": kind},
             "required": ["name", "kind"],
-            "allOf": chosen,
+            "allOf": alternatives,
         }
         return {"type": "array", "items": self.shared("keychain_entry", lambda: entry)}
 
@@ -409,6 +409,6 @@ def _required(directive: str) -> list[str]:
 
 def _options(directive: str) -> Schema:
     """Which keys a directive takes, and which of them it cannot do without."""
-    chosen = {"properties": {"do": {"const": directive}}, "required": ["do"]}
+    condition = {"properties": {"do": {"const": directive}}, "required": ["do"]}
     names = {"propertyNames": {"enum": [*THEN_COMMON, *DIRECTIVE_OPTIONS[directive]]}}
-    return {"if": chosen, "then": {**names, "required": _required(directive)}}
+    return {"if": condition, "then": {**names, "required": _required(directive)}}

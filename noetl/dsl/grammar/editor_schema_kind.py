@@ -60,7 +60,7 @@ def _with_value(name: str) -> Schema:
 
 def _value_schema(schema: Schema, *, is_input: bool) -> Schema:
     """A value or a template; null where the type has it, and for an input that may be left out."""
-    value = templated(_given(schema))
+    value = templated(_without_null(schema))
     constrained = value.keys() & {"anyOf", "type", "$ref", "enum", "const"}
     if not constrained or not (is_input or _NULL in schema.get("anyOf", ())):
         return value
@@ -68,7 +68,7 @@ def _value_schema(schema: Schema, *, is_input: bool) -> Schema:
     return {**value, "anyOf": [*options, _NULL]} if options != [value] else {"anyOf": [value, _NULL]}
 
 
-def _given(schema: Schema) -> Schema:
+def _without_null(schema: Schema) -> Schema:
     """The schema of a value that is there."""
     options = [option for option in schema.get("anyOf", ()) if option != _NULL]
     return {**schema, "anyOf": options} if options else schema

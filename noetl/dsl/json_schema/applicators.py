@@ -96,14 +96,14 @@ def negation(compiling: Compiling, node: Node, schema: Keywords) -> None:
 
 def condition(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`if`, `then` and `else`."""
-    asked = compiling.node(schema["if"])
+    test = compiling.node(schema["if"])
     then, otherwise = (compiling.node(schema.get(word, True)) for word in ("then", "else"))
     node.conditional += [
-        (_verdict(asked), asked),
-        (_verdict(asked), then),
-        (lambda value, run: not run.verdict(asked, value), otherwise),
+        (_verdict(test), test),
+        (_verdict(test), then),
+        (lambda value, run: not run.verdict(test, value), otherwise),
     ]
-    node.checks.append(lambda value, run: run.holds(then if run.verdict(asked, value) else otherwise, value))
+    node.checks.append(lambda value, run: run.holds(then if run.verdict(test, value) else otherwise, value))
 
 
 def dependent_schemas(compiling: Compiling, node: Node, schema: Keywords) -> None:
@@ -245,10 +245,10 @@ def _others(node: Node) -> Node:
 
 def items(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`prefixItems` and `items`; in older drafts a list of `items` and `additionalItems`."""
-    listed, word = schema.get("prefixItems", []), "items"
+    prefix_items, word = schema.get("prefixItems", []), "items"
     if isinstance(schema.get("items"), list):
-        listed, word = schema["items"], "additionalItems"
-    first = [compiling.node(subschema) for subschema in listed]
+        prefix_items, word = schema["items"], "additionalItems"
+    first = [compiling.node(subschema) for subschema in prefix_items]
     rest = compiling.node(schema[word]) if word in schema else None
 
     def check(value: Json, run: Run) -> bool:

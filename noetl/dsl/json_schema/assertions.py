@@ -33,15 +33,15 @@ _TYPES: Mapping[str, Callable[[Json], bool]] = {
 }
 
 
-def types(document: Document, wanted: str | list[str]) -> Check:
+def types(document: Document, type_or_types: str | list[str]) -> Check:
     """`type`: one, or one of several."""
-    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    names = [type_or_types] if isinstance(type_or_types, str) else list(type_or_types)
     tests = [_TYPES[name] for name in names]
     if document.integers_only:
         whole = lambda value: isinstance(value, int) and not isinstance(value, bool)  # noqa: E731
         tests = [whole if name == "integer" else test for name, test in zip(names, tests, strict=True)]
-    listed = ", ".join(f'"{name}"' for name in names)
-    words = f"type{'s' if len(names) > 1 else ''} {listed}"
+    quoted = ", ".join(f'"{name}"' for name in names)
+    words = f"type{'s' if len(names) > 1 else ''} {quoted}"
     if len(tests) == 1:
         (test,) = tests
         return lambda value, run: test(value) or run.fail(f"{excerpt(value)} is not of {words}")
@@ -50,13 +50,13 @@ def types(document: Document, wanted: str | list[str]) -> Check:
     )
 
 
-def enum(document: Document, listed: list[Json]) -> Check:
+def enum(document: Document, values: list[Json]) -> Check:
     """`enum`."""
-    own = Run(listed, collecting=False)
-    keys = {plain_key(item, own) for item in listed}
+    own = Run(values, collecting=False)
+    keys = {plain_key(item, own) for item in values}
     words = " or ".join(
         part
-        for part in (", ".join(map(excerpt, listed[:-1][:10])), excerpt(listed[-1]) if listed else "")
+        for part in (", ".join(map(excerpt, values[:-1][:10])), excerpt(values[-1]) if values else "")
         if part
     )
     return lambda value, run: (
@@ -64,10 +64,10 @@ def enum(document: Document, listed: list[Json]) -> Check:
     )
 
 
-def const(document: Document, wanted: Json) -> Check:
+def const(document: Document, constant: Json) -> Check:
     """`const`."""
-    key = plain_key(wanted, Run(wanted, collecting=False))
-    return lambda value, run: plain_key(value, run) == key or run.fail(f"{excerpt(wanted)} was expected")
+    key = plain_key(constant, Run(constant, collecting=False))
+    return lambda value, run: plain_key(value, run) == key or run.fail(f"{excerpt(constant)} was expected")
 
 
 def _number(fails: Callable[[float, float], bool], words: str) -> Callable[[Document, Json], Check]:
@@ -162,11 +162,11 @@ def dependent_required(document: Document, needs: dict[str, list[str]]) -> Check
     )
 
 
-def unique_items(document: Document, wanted: Json) -> Check:
+def unique_items(document: Document, unique: Json) -> Check:
     """`uniqueItems`."""
 
     def check(value: Json, run: Run) -> bool:
-        if not wanted or not isinstance(value, list):
+        if not unique or not isinstance(value, list):
             return True
         keys = {plain_key(item, run) for item in value}
         return len(keys) == len(value) or run.fail(f"{excerpt(value)} has non-unique elements")

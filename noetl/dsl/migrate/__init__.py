@@ -85,7 +85,11 @@ def _left(text: str, kinds: Kinds) -> list[Note]:
 
     tree = parse(text).tree
     findings = rewrite_tree(tree, kinds)[1] if isinstance(tree, Map) else ()
-    return [_left_note(one) for one in findings if one.code in DEPRECATIONS or PROMISE in (one.hint or "")]
+    return [
+        _left_note(finding)
+        for finding in findings
+        if finding.code in DEPRECATIONS or PROMISE in (finding.hint or "")
+    ]
 
 
 def _left_note(finding: Diagnostic) -> Note:

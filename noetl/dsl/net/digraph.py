@@ -98,16 +98,16 @@ class Digraph:
 
     def _postorder(self, entry: int) -> list[int]:
         order: list[int] = []
-        seen = {entry}
+        visited = {entry}
         stack = [(entry, iter(self.out[entry]))]
         while stack:
             node, targets = stack[-1]
-            target = next((t for t in targets if t not in seen), None)
+            target = next((t for t in targets if t not in visited), None)
             if target is None:
                 order.append(node)
                 stack.pop()
             else:
-                seen.add(target)
+                visited.add(target)
                 stack.append((target, iter(self.out[target])))
         return order
 

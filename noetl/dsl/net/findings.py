@@ -74,7 +74,7 @@ def _unreachable(net: Net, number: int, after: list[int]) -> Diagnostic:
     why = f"every token from '{net.entry_name}' must miss it"
     message = f"step '{net.steps[number].name}' can never run: {why}"
     if after:
-        message += f", and the {len(after)} more behind it ({net.shown(after).replace(' ->', ',')})"
+        message += f", and the {len(after)} more behind it ({net.path_text(after).replace(' ->', ',')})"
     return UNREACHABLE_STEP.at(net.at(number), message, "add an arc to it, or remove it")
 
 
@@ -101,7 +101,7 @@ def endless_cycles(net: Net) -> Iterator[Diagnostic]:
 
 
 def _endless(net: Net, number: int, inside: set[int]) -> Diagnostic:
-    path = net.shown(net.live.path(number, number, inside))
+    path = net.path_text(net.live.path(number, number, inside))
     message = f"a token that comes to '{net.steps[number].name}' must go round for ever: {path}"
     hint = "guard an arc of the cycle with when, or add an arc that leaves it before the one that stays"
     return ENDLESS_CYCLE.at(net.at(number), message, hint)
@@ -136,7 +136,7 @@ def _spawning(net: Net) -> Iterator[Diagnostic]:
 
 
 def _growth(net: Net, number: int, path: list[int], modality: str) -> Diagnostic:
-    every = f"every round of {net.shown(path)} sends more than one on from '{net.steps[number].name}'"
+    every = f"every round of {net.path_text(path)} sends more than one on from '{net.steps[number].name}'"
     message = f"tokens {modality} grow without bound: {every}"
     hint = "guard the arcs so that one token stays in the cycle, or let tokens meet at a step with join: sync"
     return TOKEN_GROWTH.at(net.at(number), message, hint)

@@ -154,7 +154,7 @@ def _never_sends(net: Net, source: int, join: int, dominators: Dominators) -> st
         return f"the arc from '{name}' can never fire"
     if dominators.covers(join, source):
         way = [*net.live.path(join, source), join] if source != join else [join, join]
-        return f"'{name}' runs only after it ({net.shown(way)})"
+        return f"'{name}' runs only after it ({net.path_text(way)})"
     return None
 
 
@@ -184,12 +184,12 @@ def _uncertain(region: _Region, repeated: set[int]) -> Iterator[Diagnostic]:
     unsure = everyone & ~region.must.get(region.gate, 0)
     if unsure:
         source = list(region.bit)[next(iter(bits(unsure)))]
-        way = region.net.shown(_way(region, source))
+        way = region.net.path_text(_way(region, source))
         yield _waits(region.net, region.join, "may", f"not every choice takes the way {way}")
 
 
 def _apart(region: _Region, left: int, right: int) -> str:
-    ways = [region.net.shown(_way(region, source)) for source in (left, right)]
+    ways = [region.net.path_text(_way(region, source)) for source in (left, right)]
     return f"a token takes either {ways[0]} or {ways[1]}, never both"
 
 

@@ -29,8 +29,8 @@ class Net:
     def targets(self, number: int, positions: tuple[int, ...]) -> list[int]:
         """The steps that some arcs of a step lead to, by number; unknown ones left out."""
         arcs = self.steps[number].next.arcs
-        known = self.whole.number
-        return [known[arcs[position].step] for position in positions if arcs[position].step in known]
+        numbers = self.whole.number
+        return [numbers[arcs[position].step] for position in positions if arcs[position].step in numbers]
 
     @cached_property
     def live(self) -> Digraph:
@@ -83,7 +83,7 @@ class Net:
         """Whether a step can send more than one token on."""
         return self.steps[number].next.mode == "inclusive" and len(self.routing[number].live) > 1
 
-    def shown(self, path: list[int]) -> str:
+    def path_text(self, path: list[int]) -> str:
         """A path in words, long ones cut in the middle."""
         names = [self.steps[number].name for number in path]
         if len(names) > PATH_SHOWN_MAX:

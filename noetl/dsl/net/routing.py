@@ -111,5 +111,5 @@ def _verdicts(arcs: tuple[Arc, ...], facts: Facts) -> Iterator[tuple[int, bool |
 
 def _dead(arc: Arc, position: int, endings: list[tuple[Facts, Fired]]) -> Dead:
     """Why an arc cannot fire: one before it always goes first when its guard could hold, or it cannot."""
-    wanted = [fired for facts, fired in endings if verdict(arc.when, facts) is not False]
-    return Dead(position, wanted[0].must[0] if wanted else None)
+    endings_of_arc = [fired for facts, fired in endings if verdict(arc.when, facts) is not False]
+    return Dead(position, endings_of_arc[0].must[0] if endings_of_arc else None)

@@ -57,7 +57,7 @@ class Tokens:
         """Whether the names of some args that reach a step are not known."""
         return any(arc.opaque for arc in self.into[step])
 
-    def kept(self, key: str) -> str:
+    def ctx_name(self, key: str) -> str:
         """The name a value is kept under in ctx: a reference must be called one."""
         return f"{key}_ref" if key in self.references and not key.endswith("_ref") else key
 
@@ -88,58 +88,58 @@ def _arcs(name: str, step: Collection) -> Iterable[Arc]:
 
 
 def _references(arc: Arc) -> frozenset[str]:
-    found = set()
+    names = set()
     for entry in entries(arc.args.value if arc.args is not None else None):
         path = plain_path(entry.value.value) if isinstance(entry.value, Scalar) else None
         if path is not None and path[-1] in ("ref", "result_ref"):
-            found.add(str(entry.key))
-    return frozenset(found)
+            names.add(str(entry.key))
+    return frozenset(names)
 
 
 def _find_arriving(tokens: Tokens) -> None:
     """Names that some token can bring: the least fixpoint."""
-    found: dict[str, frozenset[str]] = dict.fromkeys(tokens.steps, frozenset())
+    arriving: dict[str, frozenset[str]] = dict.fromkeys(tokens.steps, frozenset())
     changed = True
     while changed:
         changed = False
         for arc in tokens.arcs:
-            wanted = found.get(arc.target, frozenset()) | arc.keys | found[arc.source]
-            changed |= wanted != found.get(arc.target)
-            found[arc.target] = wanted
-    tokens.arriving = found
+            names = arriving.get(arc.target, frozenset()) | arc.keys | arriving[arc.source]
+            changed |= names != arriving.get(arc.target)
+            arriving[arc.target] = names
+    tokens.arriving = arriving
 
 
 def _find_certain(tokens: Tokens) -> None:
     """Names that every token brings: the greatest fixpoint. The entry token brings none."""
-    found = dict(tokens.arriving)
+    certain = dict(tokens.arriving)
     if tokens.entry is not None:
-        found[tokens.entry] = frozenset()
+        certain[tokens.entry] = frozenset()
     changed = True
     while changed:
         changed = False
         for arc in tokens.arcs:
-            wanted = found[arc.target] & (arc.keys | found[arc.source])
-            changed |= wanted != found[arc.target]
-            found[arc.target] = wanted
-    tokens.certain = found
+            names = certain[arc.target] & (arc.keys | certain[arc.source])
+            changed |= names != certain[arc.target]
+            certain[arc.target] = names
+    tokens.certain = certain
 
 
 def _find_needed(tokens: Tokens) -> None:
     """Names a step must be handed: given by an arc, read in the step, or needed by one that follows it."""
-    found = {name: _read_in(step) & tokens.arriving[name] for name, step in tokens.steps.items()}
+    needed = {name: _read_in(step) & tokens.arriving[name] for name, step in tokens.steps.items()}
     for name, step in tokens.steps.items():
         if ("args",) in paths_of(step):
-            found[name] = tokens.arriving[name]
+            needed[name] = tokens.arriving[name]
     for arc in tokens.arcs:
-        found[arc.target] = found.get(arc.target, frozenset()) | arc.keys
+        needed[arc.target] = needed.get(arc.target, frozenset()) | arc.keys
     changed = True
     while changed:
         changed = False
         for arc in reversed(tokens.arcs):
-            wanted = found[arc.source] | ((found[arc.target] - arc.keys) & tokens.arriving[arc.source])
-            changed |= wanted != found[arc.source]
-            found[arc.source] = wanted
-    tokens.needed = found
+            names = needed[arc.source] | ((needed[arc.target] - arc.keys) & tokens.arriving[arc.source])
+            changed |= names != needed[arc.source]
+            needed[arc.source] = names
+    tokens.needed = needed
 
 
 def _read_in(step: Collection) -> frozenset[str]:

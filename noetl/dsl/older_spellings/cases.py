@@ -75,7 +75,7 @@ def _refuse_case(rw: Rewriting, step: Collection, entry: Entry) -> None:
 
 def _branches(rw: Rewriting, entry: Entry) -> list[Branch]:
     """Every branch, or none when one of them is of another shape."""
-    found = []
+    branches = []
     for source in entries(entry.as_list):
         body = source.as_map
         if body is None:
@@ -85,8 +85,8 @@ def _branches(rw: Rewriting, entry: Entry) -> list[Branch]:
         actions = _actions((last or body.entry("then") or source).value)
         if not actions or (guard is None) == (last is None):
             return []
-        found.append(Branch(guard, actions, source))
-    return found
+        branches.append(Branch(guard, actions, source))
+    return branches
 
 
 def _actions(node: Node) -> dict[str, Entry]:
@@ -94,11 +94,11 @@ def _actions(node: Node) -> dict[str, Entry]:
     inner = as_map(node)
     if inner is not None and inner.names == ["then"]:
         return _actions(inner.entries[0].value)
-    found = (
+    parts = (
         entries(inner) if inner is not None else [action for part in maps(node) for action in part.entries]
     )
-    actions = {str(action.key): action for action in found}
-    return actions if len(actions) == len(found) else {}
+    actions = {str(action.key): action for action in parts}
+    return actions if len(actions) == len(parts) else {}
 
 
 # ---- arcs -------------------------------------------------------------------------------------------------
@@ -106,21 +106,21 @@ def _actions(node: Node) -> dict[str, Entry]:
 
 def _as_arcs(rw: Rewriting, step: Collection, entry: Entry, branches: list[Branch]) -> bool:
     targets = [_targets(branch.actions["next"].value) for branch in branches]
-    several, given = any(len(arcs) > 1 for arcs in targets), step.entry("next")
+    several, present = any(len(arcs) > 1 for arcs in targets), step.entry("next")
     if not all(targets) or (several and len(branches) > 1):
         return False
     if any(
         "when" in arc for branch, arcs in zip(branches, targets, strict=True) if branch.guard for arc in arcs
     ):
         return False
-    if given is not None and (given.as_list is None or several):
+    if present is not None and (present.as_list is None or several):
         return False
     arcs = listing(flow=step.flow)
-    for branch, found in zip(branches, targets, strict=True):
-        _add_arcs(arcs, branch, found)
-    if given is not None:
-        arcs.entries += given.entries
-        step.drop(given)
+    for branch, arcs_of_branch in zip(branches, targets, strict=True):
+        _add_arcs(arcs, branch, arcs_of_branch)
+    if present is not None:
+        arcs.entries += present.entries
+        step.drop(present)
     router = mapping_of({"arcs": arcs}, flow=step.flow)
     if several:
         router.insert(0, pair("spec", mapping_of({"mode": "inclusive"}, flow=True)))
@@ -143,8 +143,8 @@ def _targets(node: Node) -> list[Collection]:
     return arcs
 
 
-def _add_arcs(arcs: Collection, branch: Branch, found: list[Collection]) -> None:
-    for number, arc in enumerate(found):
+def _add_arcs(arcs: Collection, branch: Branch, branch_arcs: list[Collection]) -> None:
+    for number, arc in enumerate(branch_arcs):
         if branch.guard is not None:
             arc.add(pair("when", branch.guard.value, mark=branch.guard.mark))
         holder = arcs.add(item(arc, mark=branch.source.mark))

@@ -53,15 +53,15 @@ def _rewrite_vars(rw: Rewriting, root: Collection) -> None:
     if rw.loading:
         root.drop(entry)
         return
-    values, given = entry.as_map, root.map_at("workload")
-    if values is None or ("workload" in root and given is None):
+    values, workload = entry.as_map, root.map_at("workload")
+    if values is None or ("workload" in root and workload is None):
         rw.review(entry.mark, "'vars' was left as it is", "put the values under workload")
         return
     rw.root_vars = set(values.names)
-    if given is None:
+    if workload is None:
         entry.rename("workload")
     else:
-        for value in given.take(values):
+        for value in workload.take(values):
             rw.review(value.mark, f"'{value.key}' of 'vars' is gone: 'workload' has a value of that name")
         root.drop(entry)
     rw.review(
@@ -130,8 +130,8 @@ def _wrap_task(rw: Rewriting, block: Collection) -> None:
         return
     inside = mapping([entry for entry in block.entries if entry.key != "name"], flow=block.flow)
     inside.column = block.column
-    kept = [entry for entry in block.entries if entry.key == "name"]
-    block.entries = [*kept, pair("tool", inside, mark=block.mark)]
+    name = [entry for entry in block.entries if entry.key == "name"]
+    block.entries = [*name, pair("tool", inside, mark=block.mark)]
     rw.changed(block.mark, "a task of the workbook is now a block with that task")
 
 

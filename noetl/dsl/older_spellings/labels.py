@@ -27,9 +27,9 @@ def _rewrite_label(rw: Rewriting, owner: Collection, task: Collection, owners: l
     new = free_label(tasks, new) if tasks is not None else new
     name.say(new)
     _retarget(owner, label, new)
-    for one in owners:
-        for scalar in templates_under(rw, one):
-            edit_scalar(scalar, lambda text, own=one is owner: _renamed(text, label, new, own=own))  # type: ignore[misc]
+    for reader in owners:
+        for scalar in templates_under(rw, reader):
+            edit_scalar(scalar, lambda text, own=reader is owner: _renamed(text, label, new, own=own))  # type: ignore[misc]
     rw.changed(task.mark, f"task '{label}' is now '{new}', and so is what names it")
 
 

@@ -40,8 +40,8 @@ def normalize(tree: Value, kinds: Kinds) -> Normalized:
     return _canonical(today, kinds, findings)
 
 
-def _canonical(tree: Map, kinds: Kinds, found: tuple[Diagnostic, ...] = ()) -> Normalized:
-    findings = [*found]
+def _canonical(tree: Map, kinds: Kinds, older: tuple[Diagnostic, ...] = ()) -> Normalized:
+    findings = [*older]
     root = expand_shorthand(tree, findings)
     return Normalized(root, tuple(findings), tuple(check_shape(root, kinds)))
 

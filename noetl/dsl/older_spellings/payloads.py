@@ -45,8 +45,8 @@ def rewrite_payloads(rw: Rewriting, steps: list[Collection], entry: str | None) 
 
 def _root(tokens: Tokens, name: str) -> str:
     """Where a step reads what was in args: `input`, or `ctx.<step>` where input cannot hold it."""
-    given = tokens.steps[name].map_at("input") or mapping()
-    clash = any(key in given and not _passes(given.get(key), key) for key in tokens.needed[name])
+    inputs = tokens.steps[name].map_at("input") or mapping()
+    clash = any(key in inputs and not _passes(inputs.get(key), key) for key in tokens.needed[name])
     safe = tokens.needed[name] <= tokens.certain[name] and not tokens.opaque(name) and not clash
     return "input" if safe else f"ctx.{name}"
 
@@ -95,12 +95,12 @@ def _read_anew(rw: Rewriting, tokens: Tokens, name: str, step: Collection, root:
         rw.changed(step.mark, f"templates of step '{name}' read '{root}' instead of 'args'")
     elif not bare:
         return
-    kept = {"args": f"ctx.{name}", **bare}
-    names = {"args": "input"} if root == "input" else kept
-    reader = Reader(rw, tokens.needed[name], names, {"args": f"ctx.{name}"} if root == "input" else kept)
+    from_ctx = {"args": f"ctx.{name}", **bare}
+    names = {"args": "input"} if root == "input" else from_ctx
+    reader = Reader(rw, tokens.needed[name], names, {"args": f"ctx.{name}"} if root == "input" else from_ctx)
     for entry in step.entries:
         # The step's input cannot read itself.
-        reader.read(entry.value, kept if entry.key == "input" else names)
+        reader.read(entry.value, from_ctx if entry.key == "input" else names)
 
 
 def _bare_names(rw: Rewriting, tokens: Tokens, name: str, read: set[str]) -> dict[str, str]:
@@ -128,7 +128,7 @@ def _write_on_arc(rw: Rewriting, tokens: Tokens, arc: Arc, roots: dict[str, str]
     for key in sorted((tokens.needed.get(arc.target, frozenset()) - arc.keys) & tokens.arriving[arc.source]):
         default = "" if key in tokens.certain[arc.source] else " | default(none)"
         value = quoted("{{ " + f"{roots[arc.source]}.{key}{default}" + " }}")
-        arc.set().add(pair(f"ctx.{arc.target}.{tokens.kept(key)}", value))
+        arc.set().add(pair(f"ctx.{arc.target}.{tokens.ctx_name(key)}", value))
         rw.changed(
             arc.node.mark, f"'{key}', which came with the token, is handed on to '{arc.target}' by 'set'"
         )
@@ -143,7 +143,7 @@ def _turn_into_set(rw: Rewriting, tokens: Tokens, arc: Arc, args: Entry) -> None
     else:
         for write in values.entries:
             take_reference(rw, write)
-            retarget(write, f"ctx.{target}.{tokens.kept(str(write.key))}")
+            retarget(write, f"ctx.{target}.{tokens.ctx_name(str(write.key))}")
         rw.changed(args.mark, f"'args' of the arc is now 'set' under 'ctx.{target}'")
     merge_set(rw, arc.node, args, values)
 
@@ -153,7 +153,7 @@ def _add_inputs(tokens: Tokens, name: str, step: Collection) -> None:
     if missing and "input" not in step:
         step.insert(_place_of_input(step), pair("input", mapping(flow=True)))
     for key in missing:
-        value = quoted("{{ " + _path(name, tokens.kept(key)) + " }}")
+        value = quoted("{{ " + _path(name, tokens.ctx_name(key)) + " }}")
         step.child("input").add(pair(key, value))
 
 
@@ -175,6 +175,6 @@ def _warn_crowded(rw: Rewriting, arc: Arc) -> None:
 
 def _warn_references(rw: Rewriting, tokens: Tokens, name: str, step: Collection) -> None:
     for key in sorted(tokens.needed[name] & tokens.references):
-        if tokens.kept(key) != key:
-            message = f"'{key}' is a reference and now kept as 'ctx.{name}.{tokens.kept(key)}'"
+        if tokens.ctx_name(key) != key:
+            message = f"'{key}' is a reference and now kept as 'ctx.{name}.{tokens.ctx_name(key)}'"
             rw.review(step.mark, message, "read it under that name")

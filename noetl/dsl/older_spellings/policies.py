@@ -82,7 +82,7 @@ def policy_of_eval(rw: Rewriting, entry: Entry) -> Collection:
 def rewrite_eval(rw: Rewriting, task: Collection) -> bool:
     """Make the `eval` of a task its policy; whether that was done."""
     entry = task.entry("eval")
-    rules = as_list(rw.seen(entry.value)) if entry is not None else None
+    rules = as_list(rw.resolved(entry.value)) if entry is not None else None
     if entry is None:
         return False
     if rules is None or task.get("spec", "policy") is not None:

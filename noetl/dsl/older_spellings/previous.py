@@ -67,8 +67,8 @@ def _rewrite_own(rw: Rewriting, tasks: Collection, place: int, task: Collection)
 
 
 def _thens(task: Collection) -> list[Collection]:
-    found = (then_of(rule) for rule in task.maps_at("spec", "policy", "rules"))
-    return [then for then in found if then is not None]
+    bodies = (then_of(rule) for rule in task.maps_at("spec", "policy", "rules"))
+    return [then for then in bodies if then is not None]
 
 
 def _ways(task: Collection) -> list[Way]:

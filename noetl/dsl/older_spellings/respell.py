@@ -160,10 +160,10 @@ def edit_paths(text: str, edit: PathEdit) -> str:
     """A template with the beginnings of some dotted names replaced; names it binds itself are not touched."""
     roots = roots_in(text)
     edits = []
-    for found in _Words(text).dotted() if roots else ():
-        change = edit(found.path) if found.path[0] in roots else None
+    for name in _Words(text).dotted() if roots else ():
+        change = edit(name.path) if name.path[0] in roots else None
         if change is not None:
-            edits.append(found.beginning(*change))
+            edits.append(name.beginning(*change))
     return _edited(text, edits)
 
 
@@ -176,22 +176,22 @@ def respell_output(text: str) -> str:
     """`outcome` as `output`, its `result` as `data` and its `result_ref` as `ref`."""
     if "outcome" not in text or "outcome" not in roots_in(text):
         return text
-    outcomes = (found for found in _Words(text).dotted() if found.path[0] == "outcome")
-    return _edited(text, [edit for found in outcomes for edit in _output_edits(found)])
+    outcomes = (name for name in _Words(text).dotted() if name.path[0] == "outcome")
+    return _edited(text, [edit for name in outcomes for edit in _output_edits(name)])
 
 
-def _output_edits(found: Dotted) -> Iterator[Edit]:
-    match found.path:
+def _output_edits(name: Dotted) -> Iterator[Edit]:
+    match name.path:
         case (_, "result", "data", *_):
-            yield found.beginning(2, "output")
+            yield name.beginning(2, "output")
             return
         case (_, "result", *_):
-            yield found.renaming(1, "data")
+            yield name.renaming(1, "data")
         case (_, "result_ref", *_):
-            yield found.renaming(1, "ref")
+            yield name.renaming(1, "ref")
         case _:
             pass
-    yield found.renaming(0, "output")
+    yield name.renaming(0, "output")
 
 
 # ---- event names ----------------------------------------------------------------------------------------
@@ -202,8 +202,8 @@ def respell_event(text: str) -> str:
     if not any(name in text for name in EVENTS) or ("event", "name") not in paths_in(text):
         return text
     words = _Words(text)
-    names = (found for found in words.dotted() if found.path == ("event", "name"))
-    return _edited(text, [edit for found in names for edit in _event_edits(text, words, found)])
+    names = (dotted for dotted in words.dotted() if dotted.path == ("event", "name"))
+    return _edited(text, [edit for dotted in names for edit in _event_edits(text, words, dotted)])
 
 
 def _event_edits(text: str, words: _Words, name: Dotted) -> Iterator[Edit]:
@@ -322,14 +322,14 @@ def _compared(words: list[Token], status: Dotted) -> Iterator[Token]:
     before, after = words[: status.first], words[status.after :]
     while len(after) > 1 and after[0].text == "|":
         after = after[2:]
-    found: list[Token] = []
+    literals: list[Token] = []
     if before and before[-1].text in ("==", "!="):
-        found += before[-2:-1]
+        literals += before[-2:-1]
     if after and after[0].text in ("==", "!="):
-        found += after[1:2]
+        literals += after[1:2]
     elif after and after[0].text in ("in", "not"):
-        found += takewhile(lambda token: token.text not in ("]", ")"), after)
-    yield from (token for token in found if token.text in _SUCCESS)
+        literals += takewhile(lambda token: token.text not in ("]", ")"), after)
+    yield from (token for token in literals if token.text in _SUCCESS)
 
 
 # ---- text -----------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ class Names:
     """What older root names stand for in one step or block."""
 
     variables: dict[str, str]  # a name under vars -> where it is now
-    known: frozenset[str]  # names the document defines, so that they are not older ones
+    document: frozenset[str]  # names the document defines, so that they are not older ones
     own: frozenset[str]  # names the step or block defines
     args: bool  # whether args is still to be read as input
 
@@ -39,16 +39,16 @@ class Names:
             return 3, "output.py.exception_type"
         if root == "args":
             return (1, "input") if self.args else None
-        if root in self.known or root in self.own:
+        if root in self.document or root in self.own:
             return None
         if root == "vars":
             return (2, self.variables.get(path[1], f"step.{path[1]}")) if len(path) > 1 else (1, "step")
         return (1, RESULTS[root]) if root in RESULTS else None
 
 
-def respell(rw: Rewriting, known: frozenset[str], owner: Collection, *, args: bool = False) -> None:
-    """Bring every template of a step or block to today's names; `known` are those the document defines."""
-    names = Names(_variables(rw, owner), known, _defined(owner), args)
+def respell(rw: Rewriting, document_names: frozenset[str], owner: Collection, *, args: bool = False) -> None:
+    """Bring every template of a step or block to today's names; `document_names` are read everywhere."""
+    names = Names(_variables(rw, owner), document_names, _defined(owner), args)
     edited: list[tuple[Scalar, str]] = []
     for scalar in templates_under(rw, owner):
         before = scalar.value
@@ -72,9 +72,9 @@ def _difference(edited: list[tuple[Scalar, str]]) -> str:
 def _variables(rw: Rewriting, owner: Collection) -> dict[str, str]:
     """Where each name under vars is now: a step's own writes come first."""
     own = {name for node in _sets(owner) for name in written(node, "step")}
-    found = {name: f"workload.{name}" for name in rw.root_vars}
-    found |= {name: f"ctx.{name}" for name in rw.shared}
-    return found | {name: f"step.{name}" for name in own}
+    places = {name: f"workload.{name}" for name in rw.root_vars}
+    places |= {name: f"ctx.{name}" for name in rw.shared}
+    return places | {name: f"step.{name}" for name in own}
 
 
 def _sets(node: Node) -> Iterator[Collection]:
@@ -87,9 +87,9 @@ def _sets(node: Node) -> Iterator[Collection]:
 # ---- what load says of them -------------------------------------------------------------------------------
 
 
-def note_older_names(rw: Rewriting, known: frozenset[str], owner: Collection) -> None:
+def note_older_names(rw: Rewriting, document_names: frozenset[str], owner: Collection) -> None:
     """Read the templates of a step or block with today's names; `args` are only noted: they still travel."""
-    defined = known | _defined(owner)
+    defined = document_names | _defined(owner)
     for scalar in templates_under(rw, owner):
         if reads_older_names(scalar.value):
             _note_outcome(rw, scalar)
@@ -121,33 +121,33 @@ def _note_result(rw: Rewriting, scalar: Scalar, old: str, today: str) -> None:
 def defined_by(root: Collection) -> frozenset[str]:
     """Names that every template can read because the document defines them: workload, steps, ctx, args."""
     steps = root.maps_at("workflow")
-    found = {*root.keys_at("workload"), *(str(step.word("step")) for step in steps)}
+    names = {*root.keys_at("workload"), *(str(step.word("step")) for step in steps)}
     for step in steps:
         for arc in (*step.maps_at("next"), *step.maps_at("next", "arcs")):
-            found.update(arc.keys_at("args"))
+            names.update(arc.keys_at("args"))
     for entry in (*_entries_under(root.get("workflow")), *_entries_under(root.get("workbook"))):
         if entry.key == "set" and (writes := entry.as_map) is not None:
-            found |= written(writes, "ctx")
+            names |= written(writes, "ctx")
         elif OLDER.get(str(entry.key)) == "ctx":
-            found.update(entry.keys)
-    return frozenset(found)
+            names.update(entry.keys)
+    return frozenset(names)
 
 
 def _defined(owner: Collection) -> frozenset[str]:
     """Names that templates of a step can read because the step defines them, in spellings of any age."""
-    found: set[str] = set()
+    names: set[str] = set()
     for entry in _entries_under(owner):
         body = entry.as_map
         if entry.key in ("name", "iterator") and isinstance(entry.value, Scalar):
-            found.add(entry.value.value)
+            names.add(entry.value.value)
         elif entry.key in ("input", "args") or entry.key in OLDER:
-            found.update(entry.keys)
+            names.update(entry.keys)
         elif entry.key == "set" and body is not None:
-            found.update(name for scope in SCOPES for name in written(body, scope))
-            found.update(name for name in body.names if "." not in name)
+            names.update(name for scope in SCOPES for name in written(body, scope))
+            names.update(name for name in body.names if "." not in name)
         elif body is not None and "kind" in body:
-            found.add(str(entry.key))
-    return frozenset(found - {*SCOPES})
+            names.add(str(entry.key))
+    return frozenset(names - {*SCOPES})
 
 
 def _entries_under(node: Node | None) -> Iterator[Entry]:

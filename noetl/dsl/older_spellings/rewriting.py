@@ -85,7 +85,7 @@ class Rewriting:
         """A rewriting of the same document whose notes and findings nobody reads."""
         return Rewriting(self.root, self.kinds, self.anchors, self.loading)
 
-    def seen(self, node: Node | None) -> Node | None:
+    def resolved(self, node: Node | None) -> Node | None:
         """The node itself, or the one an alias stands for."""
         return self.anchors.get(node.text[1:]) if isinstance(node, Alias) else node
 

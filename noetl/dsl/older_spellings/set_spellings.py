@@ -84,10 +84,10 @@ def can_merge(holder: Collection) -> bool:
 
 def merge_set(rw: Rewriting, holder: Collection, entry: Entry, values: Collection) -> None:
     """Make the entry the `set` of its holder, or add its writes to the one that is there."""
-    given = holder.entry("set")
-    own = given.as_map if given is not None else None
-    if given is not None and own is None:
-        holder.drop(given)
+    present = holder.entry("set")
+    own = present.as_map if present is not None else None
+    if present is not None and own is None:
+        holder.drop(present)
     if not values.entries:
         holder.drop(entry)
     elif own is None:
@@ -154,12 +154,12 @@ def _reducer(write: Entry) -> str:
     if write.as_map is not None:
         return "merge"
     node = write.value
-    found = ADDITION.fullmatch(node.value) if isinstance(node, Scalar) else None
-    if found is None or found["name"] != write.key or LOOSER_THAN_ADDITION.search(found["added"]):
+    addition = ADDITION.fullmatch(node.value) if isinstance(node, Scalar) else None
+    if addition is None or addition["name"] != write.key or LOOSER_THAN_ADDITION.search(addition["added"]):
         return "last"
-    one = ONE_ITEM.fullmatch(found["added"])
-    write.value = quoted("{{ " + (one["item"] if one else found["added"]) + " }}", write.value.mark)
-    return "append" if one else "sum"
+    item = ONE_ITEM.fullmatch(addition["added"])
+    write.value = quoted("{{ " + (item["item"] if item else addition["added"]) + " }}", write.value.mark)
+    return "append" if item else "sum"
 
 
 def written(node: Collection, scope: str) -> set[str]:

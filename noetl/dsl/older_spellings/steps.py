@@ -23,7 +23,7 @@ from noetl.dsl.older_spellings.positioned import positioned, scalar_value
 from noetl.dsl.older_spellings.previous import rewrite_previous
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.set_spellings import rewrite_set
-from noetl.dsl.older_spellings.tasks import NO_PIPE, as_pipeline, free_label, rewrite_tool, shown_pipeline
+from noetl.dsl.older_spellings.tasks import NO_PIPE, as_pipeline, free_label, pipeline_hint, rewrite_tool
 from noetl.dsl.older_spellings.templates import mentions
 from noetl.dsl.yaml.editable_tree import (
     Collection,
@@ -78,7 +78,7 @@ def _rewrite_pipe(rw: Rewriting, step: Collection) -> None:
     entry = step.entry("pipe")
     if entry is None:
         return
-    rw.legacy(LEGACY_PIPE, entry.mark, NO_PIPE, f"tool: {shown_pipeline(entry.value)}")
+    rw.legacy(LEGACY_PIPE, entry.mark, NO_PIPE, f"tool: {pipeline_hint(entry.value)}")
     if step.entry("tool") is not None:
         hint = "put their tasks into one list"
         rw.leave(step, entry, "'pipe' was left as it is: the step also has a 'tool'", hint)
@@ -115,15 +115,15 @@ def _rewrite_args(rw: Rewriting, owner: Collection) -> None:
     entry = owner.entry("args")
     if entry is None:
         return
-    values, given = entry.as_map, owner.map_at("input")
-    if values is None or (given is None and "input" in owner):
+    values, inputs = entry.as_map, owner.map_at("input")
+    if values is None or (inputs is None and "input" in owner):
         rw.review(entry.mark, "'args' was left as it is", "write: input: {name: value}")
         return
     rw.changed(entry.mark, "'args' is now 'input'")
-    if given is None:
+    if inputs is None:
         entry.rename("input")
         return
-    for value in given.take(values):
+    for value in inputs.take(values):
         message = f"'{value.key}' is given twice; the one under 'input' wins and this one is gone"
         rw.review(value.mark, message)
     owner.drop(entry)

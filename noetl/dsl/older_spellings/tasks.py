@@ -89,16 +89,16 @@ def _name_one(task: Collection | None, label: str) -> None:
     task.insert(0, name)
 
 
-def free_label(tasks: Collection, wanted: str) -> str:
+def free_label(tasks: Collection, label: str) -> str:
     """A label that no task of a pipeline has."""
-    return free_name(wanted, {task.word("name") for task in maps(tasks)})
+    return free_name(label, {task.word("name") for task in maps(tasks)})
 
 
-def free_name(wanted: str, taken: Container[str | None]) -> str:
+def free_name(name: str, names: Container[str | None]) -> str:
     """The name, longer where it is taken."""
-    while wanted in taken:
-        wanted += "_"
-    return wanted
+    while name in names:
+        name += "_"
+    return name
 
 
 def name_like(text: str, noun: str) -> str:
@@ -149,19 +149,19 @@ def _refused_pipe(rw: Rewriting, tool: Collection | None) -> Entry | None:
     if inner is not None and _is_labelled(inner):
         return None
     if inner is not None:
-        rw.legacy(LEGACY_PIPE, inner.mark, NO_PIPE, f"tool: {shown_pipeline(inner.value)}")
+        rw.legacy(LEGACY_PIPE, inner.mark, NO_PIPE, f"tool: {pipeline_hint(inner.value)}")
     return inner
 
 
-def shown_pipeline(node: Node) -> str:
+def pipeline_hint(node: Node) -> str:
     """The tasks of a `pipe` as a hint shows them under `tool`."""
     tasks = positioned(node)
     if not isinstance(tasks, list) or not tasks:
         return "[{name: …, kind: …}, …]"
-    return flow([_shown_task(task) for task in tasks])
+    return flow([_task_hint(task) for task in tasks])
 
 
-def _shown_task(task: Value) -> Value:
+def _task_hint(task: Value) -> Value:
     label, body = next(iter(task.items())) if isinstance(task, dict) and len(task) == 1 else (None, None)
     return {"name": label, **body} if isinstance(body, dict) else task
 
@@ -257,17 +257,17 @@ def _give_up_name(rw: Rewriting, body: Collection, label: str) -> None:
     if says(entry.value, label):
         body.drop(entry)
         return
-    given = body.entry("input")
-    if given is not None and given.as_map is None:
+    inputs = body.entry("input")
+    if inputs is not None and inputs.as_map is None:
         rw.review(entry.mark, f"'name' under the label '{label}' is gone: 'input' is not a mapping")
         body.drop(entry)
         return
     place = body.place(entry)
     body.pull(entry)
-    if given is not None and "name" in body.child("input"):
+    if inputs is not None and "name" in body.child("input"):
         rw.review(entry.mark, "'name' is given twice; 'input' wins and this one is gone")
         return
-    if given is None:
+    if inputs is None:
         body.insert(place, pair("input", mapping(flow=body.flow), mark=entry.mark))
     body.child("input").add(entry)
     rw.changed(entry.mark, f"'name' under the label '{label}' is now input.name")
@@ -328,14 +328,14 @@ def _fold_inputs(rw: Rewriting, task: Collection) -> None:
         rw.review(args.mark, "'args' is not a mapping and was left as it is", "write: input: {name: value}")
         args = None
     folded = [entry for entry in task.entries if entry in beside or entry is args]
-    given = task.entry("input")
+    inputs = task.entry("input")
     if not folded:
         return
-    if given is not None and given.as_map is None:
-        rw.review(given.mark, "'input' is not a mapping: the inputs beside it were left where they are")
+    if inputs is not None and inputs.as_map is None:
+        rw.review(inputs.mark, "'input' is not a mapping: the inputs beside it were left where they are")
         return
     _note_folding(rw, args, beside, task.word("kind"))
-    if given is None and args is not None and not beside:
+    if inputs is None and args is not None and not beside:
         args.rename("input")
     else:
         _fold(rw, task, folded, args)
@@ -347,11 +347,11 @@ def _note_folding(rw: Rewriting, args: Entry | None, beside: list[Entry], kind: 
         rw.deprecated(ARGS, args.mark, "'args' of a task is an older spelling of 'input'", write)
         rw.changed(args.mark, "'args' of the task is now 'input'")
     if beside:
-        names, one = ", ".join(f"'{entry.key}'" for entry in beside), len(beside) == 1
-        message = f"{names} of kind '{kind}' {'stands' if one else 'stand'} beside 'kind'"
+        names, single = ", ".join(f"'{entry.key}'" for entry in beside), len(beside) == 1
+        message = f"{names} of kind '{kind}' {'stands' if single else 'stand'} beside 'kind'"
         write = f"input: {flow({entry.key: positioned(entry.value) for entry in beside})}"
         rw.deprecated(INPUT_BESIDE_KIND, beside[0].mark, message, write)
-        rw.changed(beside[0].mark, f"{names} now {'stands' if one else 'stand'} under 'input'")
+        rw.changed(beside[0].mark, f"{names} now {'stands' if single else 'stand'} under 'input'")
 
 
 def _is_input(rw: Rewriting, key: str, kind: Kind) -> bool:

@@ -82,7 +82,7 @@ def templates_under(rw: Rewriting, node: Node | None) -> Iterator[Scalar]:
             if entry.key in verbatim:
                 continue
             if entry.key in ("input", "args") and verbatim and isinstance(entry.value, Collection):
-                kept = (value for value in entry.value.entries if value.key not in verbatim)
-                yield from (scalar for value in kept for scalar in templates_under(rw, value.value))
+                values = (value for value in entry.value.entries if value.key not in verbatim)
+                yield from (scalar for value in values for scalar in templates_under(rw, value.value))
             else:
                 yield from templates_under(rw, entry.value)

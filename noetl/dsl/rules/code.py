@@ -49,9 +49,9 @@ def _problem(code: str) -> str | None:
         try:
             compile(code, "code", "exec", dont_inherit=True)
         except (SyntaxError, ValueError) as error:
-            said = str(getattr(error, "msg", error)).partition(";")[0]
+            reason = str(getattr(error, "msg", error)).partition(";")[0]
             line = getattr(error, "lineno", None)
-            return f"{said} at line {line} of it" if line else said
+            return f"{reason} at line {line} of it" if line else reason
         except (RecursionError, MemoryError):
             return "it is nested too deeply"
     return None

@@ -89,14 +89,14 @@ def unknown_error_kind(context: RuleContext) -> Iterator[Diagnostic]:
     for site in context.sites:
         for path, kind in site.facts.comparisons:
             if path[-2:] == ("error", "kind") and isinstance(kind, str) and _is_error(context, site, path):
-                yield from _asked(site, site.mark, ".".join(path), kind)
+                yield from _error_kind(site, site.mark, ".".join(path), kind)
 
 
 def _is_error(context: RuleContext, site: TemplateSite, path: Path) -> bool:
     return path[0] == "event" or is_result(context, site, path[0])
 
 
-def _asked(site: TemplateSite, mark: Mark, read: str, kind: str) -> Iterator[Diagnostic]:
+def _error_kind(site: TemplateSite, mark: Mark, read: str, kind: str) -> Iterator[Diagnostic]:
     tools = {task.kind for task in site.owner.tasks} if site.owner is not None else set()
     if not tools <= error_kinds.OWN_KINDS:  # a kind of somebody else's has errors of its own
         return

@@ -221,8 +221,8 @@ class _Pipeline:
         def first(items: Seq) -> str:
             return _entry(items[0], 0, label)
 
-        def note(made: str, clause: str, place: Mark) -> None:
-            self._note(made, label, clause, place)
+        def note(generated_label: str, clause: str, place: Mark) -> None:
+            self._note(generated_label, label, clause, place)
 
         return Item(label, word, item, mark, inside, first, note, place.around)
 
@@ -269,7 +269,7 @@ def _pause(item: Item, body: Map) -> Placed:
     rules = [when("{{ output.status == 'ok' }}", skip()), otherwise({"do": "fail"})]
     seconds = {"seconds": at(body, "delay")}
     spec = {"policy": {"rules": rules}}
-    return item.made(WAIT, "until.delay", body.at("delay"), kind="wait", input=seconds, spec=spec)
+    return item.task(WAIT, "until.delay", body.at("delay"), kind="wait", input=seconds, spec=spec)
 
 
 def _one_less(most: Value) -> Value:

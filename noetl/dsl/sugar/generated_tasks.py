@@ -50,7 +50,7 @@ class Item:
         """What stands under the item's word."""
         return self.node[self.word]
 
-    def made(self, name: str, clause: str, mark: Mark | None = None, **parts: Value) -> Placed:
+    def task(self, name: str, clause: str, mark: Mark | None = None, **parts: Value) -> Placed:
         """A generated task: a noop unless `kind` says otherwise."""
         label = generated(self.label, name)
         place = mark or self.mark
@@ -60,12 +60,12 @@ class Item:
 
     def deciding(self, name: str, clause: str, rules: list[Value], mark: Mark | None = None) -> Placed:
         """A generated task that only decides, before it would run."""
-        return self.made(name, clause, mark, spec={"policy": {"before": rules}})
+        return self.task(name, clause, mark, spec={"policy": {"before": rules}})
 
     def counting(self, name: str, clause: str, rules: list[Value], most: Value, mark: Mark) -> Placed:
         """A deciding task that may be passed only so many times while control stays in the item."""
         spec = {"limits": {"max_visits": most}, "policy": {"before": rules}}
-        return self.made(name, clause, mark, spec=spec)
+        return self.task(name, clause, mark, spec=spec)
 
     def end(self, **then: Value) -> Placed:
         """Where every way out meets; passing it makes the item readable by its name."""

@@ -277,7 +277,7 @@ class _Pagination:
     def _collect(self) -> Placed:
         place = self._place("collect")
         emptied = self._set(all=[])
-        return self.item.made(
+        return self.item.task(
             COLLECT, "paginate.collect", place, output=f"{{{{ {self.state}.all }}}}", set=emptied
         )
 

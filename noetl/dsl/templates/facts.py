@@ -33,9 +33,9 @@ class Word(str):
 
     def __new__(cls, word: str, among: tuple[str, ...]) -> Self:
         """The word and its vocabulary."""
-        made = super().__new__(cls, word)
-        made.among = among
-        return made
+        self = super().__new__(cls, word)
+        self.among = among
+        return self
 
 
 # Only a text with one of these is worth searching for comparisons, or for what copes with an absent value.

@@ -180,8 +180,8 @@ def default(value: Run, fallback: Run) -> Run:
     """`a | default(b)`; as in Jinja, `b` is computed in any case."""
 
     def run(scope: Scope) -> Value:
-        found, other = value(scope), fallback(scope)
-        return other if found is ABSENT else found
+        left, other = value(scope), fallback(scope)
+        return other if left is ABSENT else left
 
     return run
 

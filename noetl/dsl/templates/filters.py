@@ -145,8 +145,8 @@ def _jinja(name: str, look: Callable[[Value, Budget], Value]) -> Filter:
                 measure(argument, budget)
         if check:
             check(budget, value, *args, **kwargs)
-        made = function(*_first(function, context), value, *args, **kwargs)
-        return made if name in _GIVES_A_PART else settle(budget, made)
+        result = function(*_first(function, context), value, *args, **kwargs)
+        return result if name in _GIVES_A_PART else settle(budget, result)
 
     return run
 
@@ -197,8 +197,8 @@ def _own(function: Callable[..., Value], *, gives_a_part: bool = False) -> Filte
         budget.spend(CALL_COST)
         for argument in (*args, *kwargs.values()):
             measure(argument, budget)
-        made = function(budget, value, *args, **kwargs)
-        return made if gives_a_part else settle(budget, made)
+        result = function(budget, value, *args, **kwargs)
+        return result if gives_a_part else settle(budget, result)
 
     return run
 

@@ -115,9 +115,9 @@ class _Format(Formatter):
         """One value in its width."""
         check_format_spec(format_spec)
         plain = value if isinstance(value, int | float | str | datetime) else text_of(value, self.budget)
-        made = format(plain, format_spec)
-        self.budget.spend_text(len(made))
-        return made
+        text = format(plain, format_spec)
+        self.budget.spend_text(len(text))
+        return text
 
 
 def _join(budget: Budget, separator: str, items: Value) -> str:
@@ -133,7 +133,7 @@ def _get(budget: Budget, value: Value, key: Value, default: Value = None) -> Val
     return default if inner is ABSENT else inner
 
 
-def _listed(name: str) -> Callable[..., Value]:
+def _list_of(name: str) -> Callable[..., Value]:
     def run(budget: Budget, value: dict[str, Value]) -> list[Value]:
         budget.spend(len(value))
         return list(getattr(value, name)())
@@ -145,9 +145,9 @@ OWN: Final[Mapping[str, Callable[..., Value]]] = {
     "join": _join,
     "format": _format,
     "get": _get,
-    "items": _listed("items"),
-    "keys": _listed("keys"),
-    "values": _listed("values"),
+    "items": _list_of("items"),
+    "keys": _list_of("keys"),
+    "values": _list_of("values"),
 }
 
 

@@ -197,6 +197,6 @@ class PathSet:
         return frozenset(path[0] for path in self.paths if path[0] not in SCOPES)
 
 
-def _overlap(one: Path, other: Path) -> bool:
-    size = min(len(one), len(other))
-    return one[:size] == other[:size]
+def _overlap(path: Path, other: Path) -> bool:
+    size = min(len(path), len(other))
+    return path[:size] == other[:size]

@@ -142,8 +142,8 @@ def _doubled(escape: re.Match[str]) -> str:
 
 def _syntax_error(error: TemplateSyntaxError, text: str) -> TemplateError:
     reason = str(error.message)
-    for said, meant in _JINJA_WORDS.items():
-        reason = reason.replace(said, meant)
+    for jinja_words, meant in _JINJA_WORDS.items():
+        reason = reason.replace(jinja_words, meant)
     reason = f"{reason[:1].lower()}{reason[1:]}".removesuffix(".")
     return TemplateError(f"the template {seen(text)} does not parse: {reason}", line_offset=error.lineno - 1)
 

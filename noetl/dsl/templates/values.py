@@ -227,17 +227,17 @@ def _mapping(value: dict[str, Value], budget: Budget, depth: int) -> Value:
     for key, item in value.items():
         if type(key) is not str:
             raise TemplateError(f"a key of a mapping is {kind_of(key)}, it must be a text: {key!r}")
-        made = item if type(item) in _ATOMS else to_json(item, budget, depth + 1)
-        result[_text(key, budget)] = made
-        same = same and made is item
+        converted = item if type(item) in _ATOMS else to_json(item, budget, depth + 1)
+        result[_text(key, budget)] = converted
+        same = same and converted is item
     return value if same else result
 
 
 def _list(value: list[Value], budget: Budget, depth: int) -> Value:
     budget.spend(1 + len(value))
-    made = [item if type(item) in _ATOMS else to_json(item, budget, depth + 1) for item in value]
-    same = all(map(operator.is_, made, value))
-    return value if same else made
+    converted = [item if type(item) in _ATOMS else to_json(item, budget, depth + 1) for item in value]
+    same = all(map(operator.is_, converted, value))
+    return value if same else converted
 
 
 def _other(value: Value, budget: Budget, depth: int) -> Value:

@@ -106,8 +106,8 @@ def _counts(given: Value, key: str) -> Iterator[Diagnostic]:
         number = isinstance(value, int) and not isinstance(value, bool) and value >= 0
         inputs = key == "calls" and isinstance(value, Seq) and all(isinstance(item, Map) for item in value)
         if not number and not inputs:
-            wanted = "a number of times" + (", or a list of inputs" if key == "calls" else "")
-            yield WRONG_TYPE.at(given.at(name), f"'{name}' must be {wanted}, not {described(value)}")
+            expected = "a number of times" + (", or a list of inputs" if key == "calls" else "")
+            yield WRONG_TYPE.at(given.at(name), f"'{name}' must be {expected}, not {described(value)}")
 
 
 def _marked(value: Value) -> list[tuple[str, Mark]]:

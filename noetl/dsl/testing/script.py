@@ -75,8 +75,10 @@ class Script:
 
 def _fits(answer: Answer, place: Place) -> bool:
     node = answer.node
-    wanted = node.get("iteration")
-    if wanted is not None and place.iteration != tuple(wanted if isinstance(wanted, list) else [wanted]):
+    iteration = node.get("iteration")
+    if iteration is not None and place.iteration != tuple(
+        iteration if isinstance(iteration, list) else [iteration]
+    ):
         return False
     numbers = {"run": place.run, "visit": place.visit, "attempt": place.attempt}
     return all(node[key] == number for key, number in numbers.items() if key in node)

@@ -33,13 +33,13 @@ def answers(calls: Sequence[Recorded]) -> tuple[dict[str, Value], list[str]]:
     given: dict[str, Value] = {}
     cut: list[str] = []
     for task, own in by_task.items():
-        listed = []
+        task_answers = []
         for place, output in own:
             answer, whole = _answer(output, limit)
-            listed.append({**_which(place, own), **answer})
+            task_answers.append({**_which(place, own), **answer})
             if not whole and task not in cut:
                 cut.append(task)
-        given[task] = listed[0] if len(listed) == 1 else listed
+        given[task] = task_answers[0] if len(task_answers) == 1 else task_answers
     return given, cut
 
 
@@ -73,11 +73,11 @@ def _answer(output: Mapping[str, Any], limit: int) -> tuple[dict[str, Value], bo
     return answer, answer.get("data") == output.get("data")
 
 
-def _without_secrets(held: Mapping[str, Any]) -> dict[str, Value]:
-    headers = held.get("headers")
+def _without_secrets(fields: Mapping[str, Any]) -> dict[str, Value]:
+    headers = fields.get("headers")
     if not isinstance(headers, Mapping):
-        return dict(held)
-    return {**held, "headers": {key: value for key, value in headers.items() if key not in DROPPED_HEADERS}}
+        return dict(fields)
+    return {**fields, "headers": {key: value for key, value in headers.items() if key not in DROPPED_HEADERS}}
 
 
 def fitted(value: Value, limit: int) -> Value:
@@ -86,18 +86,18 @@ def fitted(value: Value, limit: int) -> Value:
         return value
     if isinstance(value, str):
         return value[: max(0, limit - len(CUT))] + CUT
-    kept: Value = [] if isinstance(value, list) else {}
+    part_of: Value = [] if isinstance(value, list) else {}
     entries = enumerate(value) if isinstance(value, list) else value.items()
     for key, item in entries:
-        room = limit - size(kept)
+        room = limit - size(part_of)
         part = fitted(item, max(room // 2, 1)) if isinstance(value, dict) else item
         if size(part) > room:
             break
-        if isinstance(kept, list):
-            kept.append(part)
+        if isinstance(part_of, list):
+            part_of.append(part)
         else:
-            kept[key] = part
-    return kept
+            part_of[key] = part
+    return part_of
 
 
 def size(value: Value) -> int:

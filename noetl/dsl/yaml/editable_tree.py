@@ -168,12 +168,12 @@ class Collection:
 
     def child(self, key: str) -> "Collection":
         """The mapping under a key, made when there is none: a value that is no mapping can hold nothing."""
-        found = self.map_at(key)
-        if found is None:
-            found = Collection("map", flow=self.flow)
-            entry = self.entry(key) or self.add(Entry(found, key, key))
-            entry.value = found
-        return found
+        inside = self.map_at(key)
+        if inside is None:
+            inside = Collection("map", flow=self.flow)
+            entry = self.entry(key) or self.add(Entry(inside, key, key))
+            entry.value = inside
+        return inside
 
     def __contains__(self, key: object) -> bool:
         return any(entry.key == key for entry in self.entries)
@@ -262,8 +262,8 @@ def entries(node: Node | None) -> list[Entry]:
 
 def maps(node: Node | None) -> list[Collection]:
     """The mappings among the items of a list; none when the node is no list."""
-    found = as_list(node)
-    return [each for each in map(as_map, found.values()) if each is not None] if found is not None else []
+    items = as_list(node)
+    return [each for each in map(as_map, items.values()) if each is not None] if items is not None else []
 
 
 def says(node: Node | None, *values: str) -> bool:

@@ -31,9 +31,9 @@ class Refusal:
     message: str
     hint: str
 
-    def at(self, mark: Mark, **seen: object) -> Diagnostic:
+    def at(self, mark: Mark, **values: object) -> Diagnostic:
         """The finding at a place, with what was seen there, shortened."""
-        words = {name: shortened(str(value), _WORDS_MAX) for name, value in seen.items()}
+        words = {name: shortened(str(value), _WORDS_MAX) for name, value in values.items()}
         return self.code.at(mark, self.message.format(**words), self.hint.format(**words))
 
 

@@ -47,23 +47,23 @@ def code_of(task: Collection) -> tuple[Entry, Code] | None:
 
 def python_of(task: Collection) -> Code | None:
     """What can be told of the code of a python task; none of another."""
-    found = code_of(task) if task.word("kind") == "python" else None
-    return found[1] if found is not None else None
+    place = code_of(task) if task.word("kind") == "python" else None
+    return place[1] if place is not None else None
 
 
 def variables_of(task: Collection) -> list[str]:
     """The names that the inputs of a task give its code."""
-    given = [*task.keys_at("input"), *task.keys_at("args")]
-    return [*dict.fromkeys(name for name in given if name not in OWN)]
+    names = [*task.keys_at("input"), *task.keys_at("args")]
+    return [*dict.fromkeys(name for name in names if name not in OWN)]
 
 
 def rewrite_code(rw: Rewriting, task: Collection) -> None:
     """Give the code of a task the names it read from nowhere."""
-    found = code_of(task)
-    if found is None:
+    place = code_of(task)
+    if place is None:
         _keep_libs(rw, task)
         return
-    entry, original = found
+    entry, original = place
     lines = _imports(rw, task, original)
     code = original.after(lines)
     names = variables_of(task)
@@ -73,24 +73,24 @@ def rewrite_code(rw: Rewriting, task: Collection) -> None:
     if lines:
         entry.value = edit_lines(_scalar(entry), lambda text: original.lead(lines))
     if code.returns:
-        taken = variables_of(task)
-        entry.value = edit_lines(_scalar(entry), lambda text: indented_main(text, taken))
+        parameters = variables_of(task)
+        entry.value = edit_lines(_scalar(entry), lambda text: indented_main(text, parameters))
         rw.changed(entry.mark, "code that returns a value is now 'def main'")
 
 
-def take_templates(rw: Rewriting, task: Collection, known: Container[str]) -> None:
+def take_templates(rw: Rewriting, task: Collection, names: Container[str]) -> None:
     """Templates in the code, which is never one: what they read becomes inputs."""
     entry, code = code_of(task) or (None, None)
     if entry is None or code is None or "{{" not in code.text:
         return
-    text, read = without_templates(code.text, known)
-    given = child_before(task, "input", entry, flow=task.flow) if read else None
-    if given is None:
+    text, read = without_templates(code.text, names)
+    inputs = child_before(task, "input", entry, flow=task.flow) if read else None
+    if inputs is None:
         return
     entry.value = edit_lines(_scalar(entry), lambda _: text)
     for name, path in read.items():
-        if name not in given:
-            given.add(pair(name, quoted("{{ " + path + " }}")))
+        if name not in inputs:
+            inputs.add(pair(name, quoted("{{ " + path + " }}")))
     rw.changed(entry.mark, f"templates in the code are now inputs that it reads: {', '.join(read)}")
 
 
@@ -120,9 +120,9 @@ def _imports(rw: Rewriting, task: Collection, code: Code) -> list[str]:
         entry = holder.entry("libs")
         if entry is None or (holder is not task and "libs" in code.read_names):
             continue
-        asked = [*_asked(entry.value)]
-        lines += [line for name, line in asked if line and name not in code.bound]
-        left = [name for name, line in asked if not line and name.partition("-")[0] not in code.bound]
+        bindings = [*_bindings(entry.value)]
+        lines += [line for name, line in bindings if line and name not in code.bound]
+        left = [name for name, line in bindings if not line and name.partition("-")[0] not in code.bound]
         holder.drop(entry)
         rw.changed(entry.mark, "'libs' is now import lines in the code")
         if left:
@@ -130,25 +130,25 @@ def _imports(rw: Rewriting, task: Collection, code: Code) -> list[str]:
     return lines
 
 
-def _asked(node: Node) -> list[tuple[str, str]]:
+def _bindings(node: Node) -> list[tuple[str, str]]:
     """Each name that `libs` binds with its import line; a package that is only installed has none."""
-    found: list[tuple[str, str]] = []
-    listed = as_list(node)
+    bindings: list[tuple[str, str]] = []
+    items = as_list(node)
     if isinstance(node, Scalar) and not is_nothing(node):
         return [_package(node.value)]
-    for value in listed.values() if listed is not None else []:
+    for value in items.values() if items is not None else []:
         inner = as_map(value)
-        found += [_bound(each) for each in entries(inner)] if inner is not None else []
-        found += [_package(value.value)] if isinstance(value, Scalar) else []
-    found += [_bound(each) for each in entries(as_map(node))]
-    return found
+        bindings += [_bound(each) for each in entries(inner)] if inner is not None else []
+        bindings += [_package(value.value)] if isinstance(value, Scalar) else []
+    bindings += [_bound(each) for each in entries(as_map(node))]
+    return bindings
 
 
 def _bound(entry: Entry) -> tuple[str, str]:
     """`name: module`, `name: {from: module, import: name}`."""
-    name, given = str(entry.key), entry.as_map
-    source = given.word("from") if given is not None else None
-    member = given.word("import") if given is not None else None if is_nothing(entry.value) else entry.text
+    name, parts = str(entry.key), entry.as_map
+    source = parts.word("from") if parts is not None else None
+    member = parts.word("import") if parts is not None else None if is_nothing(entry.value) else entry.text
     line = f"from {source} import {member or name}" if source is not None else f"import {member or name}"
     return name, line + (f" as {name}" if member not in (None, name) else "")
 
@@ -212,7 +212,7 @@ def _give_whole(rw: Rewriting, task: Collection, entry: Entry, whole: str, other
         for part in [part for part in holder.entries if part.key not in OWN]:
             inner.add(holder.pull(part))
     inner.flow = not inner.entries
-    given = child_before(task, "input", entry, flow=task.flow)
-    if given is not None:
-        given.add(pair(whole, inner))
+    inputs = child_before(task, "input", entry, flow=task.flow)
+    if inputs is not None:
+        inputs.add(pair(whole, inner))
         rw.changed(entry.mark, f"'{whole}', all inputs of the code, is now the input that holds them")

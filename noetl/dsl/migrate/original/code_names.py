@@ -61,24 +61,24 @@ class Code:
     @property
     def bound(self) -> frozenset[str]:
         """Names that the code binds itself, wherever."""
-        found: set[str] = set()
+        names: set[str] = set()
         for node in ast.walk(self.tree):
             match node:
                 case ast.Name(ctx=ast.Store() | ast.Del()):
-                    found.add(node.id)
+                    names.add(node.id)
                 case ast.Import() | ast.ImportFrom():
-                    found |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+                    names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
                 case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                    found.add(node.name)
+                    names.add(node.name)
                 case ast.arg():
-                    found.add(node.arg)
+                    names.add(node.arg)
                 case ast.ExceptHandler(name=str() as name):
-                    found.add(name)
+                    names.add(name)
                 case ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name):
-                    found.add(name)
+                    names.add(name)
                 case _:
                     pass
-        return frozenset(found)
+        return frozenset(names)
 
     @property
     def read_names(self) -> frozenset[str]:
@@ -128,8 +128,8 @@ class Code:
     def keys_of(self, name: str) -> frozenset[str]:
         """The keys that the code can read of a mapping: every text of it where they are computed."""
         reads = [node for node in ast.walk(self.tree) if isinstance(node, ast.Name) and node.id == name]
-        found = [key for node in ast.walk(self.tree) if (key := _key(node, name)) is not None]
-        return frozenset(found) if len(found) == len(reads) else self.words
+        keys = [key for node in ast.walk(self.tree) if (key := _key(node, name)) is not None]
+        return frozenset(keys) if len(keys) == len(reads) else self.words
 
     def missing_modules(self) -> list[tuple[str, str]]:
         """Modules that the code reads without importing them, each with its import line."""
@@ -151,13 +151,13 @@ class Code:
     def answer_keys(self) -> frozenset[str] | None:
         """The keys of the mapping that the code answers with; none when that cannot be told."""
         answers = [*self._answers()]
-        found: set[str] = set()
+        keys: set[str] = set()
         for answer in answers:
             names = self._keys(answer)
             if names is None:
                 return None
-            found |= names
-        return frozenset(found) if answers else None
+            keys |= names
+        return frozenset(keys) if answers else None
 
     def _answers(self) -> Iterator[ast.expr]:
         for node in ast.walk(self.tree):
@@ -181,9 +181,9 @@ class Code:
                 if isinstance(node, ast.Assign)
                 and any(isinstance(target, ast.Name) and target.id == answer.id for target in node.targets)
             ]
-            known = [self._keys(value, depth - 1) for value in values]
-            if known and None not in known:
-                return frozenset().union(*(names for names in known if names is not None))
+            key_sets = [self._keys(value, depth - 1) for value in values]
+            if key_sets and None not in key_sets:
+                return frozenset().union(*(names for names in key_sets if names is not None))
         return None
 
 
@@ -259,7 +259,7 @@ def indented_main(text: str, parameters: list[str]) -> str:
     return "\n".join([f"def main({', '.join(names)}):", *body, ""])
 
 
-def without_templates(text: str, known: Container[str]) -> tuple[str, dict[str, str]]:
+def without_templates(text: str, roots: Container[str]) -> tuple[str, dict[str, str]]:
     """Code whose templates of known names are names, and the path that each stands for."""
     try:
         tokens = [*tokenize.generate_tokens(io.StringIO(text).readline)]
@@ -267,7 +267,7 @@ def without_templates(text: str, known: Container[str]) -> tuple[str, dict[str, 
         return text, {}
     starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
     read: dict[str, str] = {}
-    for first, last, new in reversed([*_templates(tokens, known, read)]):
+    for first, last, new in reversed([*_templates(tokens, roots, read)]):
         begin, end = starts[first.start[0] - 1] + first.start[1], starts[last.end[0] - 1] + last.end[1]
         text = text[:begin] + new + text[end:]
     return text, read
@@ -277,23 +277,23 @@ Token = tokenize.TokenInfo
 
 
 def _templates(
-    tokens: list[Token], known: Container[str], read: dict[str, str]
+    tokens: list[Token], roots: Container[str], read: dict[str, str]
 ) -> Iterator[tuple[Token, Token, str]]:
     """Every template of the code with what takes its place."""
     for index, token in enumerate(tokens):
         if token.type == tokenize.STRING and token.string[:1] in "'\"":
-            found = [match for match in TEMPLATE.finditer(token.string) if _root(match[1]) in known]
-            names = {_name(match[1], read): match[0] for match in found}
-            said = token.string
+            matches = [match for match in TEMPLATE.finditer(token.string) if _root(match[1]) in roots]
+            names = {_name(match[1], read): match[0] for match in matches}
+            literal = token.string
             for name, template in names.items():
-                said = said.replace(template, f"<{name}>")
+                literal = literal.replace(template, f"<{name}>")
             if names:
-                yield token, token, said + "".join(f'.replace("<{name}>", str({name}))' for name in names)
+                yield token, token, literal + "".join(f'.replace("<{name}>", str({name}))' for name in names)
         elif [each.string for each in tokens[index : index + 2]] == ["{", "{"]:
             inside = tokens[index + 2 :]
             end = next((i for i, each in enumerate(inside) if each.string == "}"), 0)
             path = "".join(each.string for each in inside[:end])
-            is_known = PATH.fullmatch(path) and _root(path) in known
+            is_known = PATH.fullmatch(path) and _root(path) in roots
             if end and is_known and [each.string for each in inside[end : end + 2]] == ["}", "}"]:
                 yield token, inside[end + 1], _name(path, read)
 
@@ -310,11 +310,11 @@ def _name(path: str, read: dict[str, str]) -> str:
 
 def _lines_in_texts(text: str) -> set[int]:
     """Lines that begin inside a text of several lines, which must not move."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.end[0] > token.start[0] and token.type not in (tokenize.NEWLINE, tokenize.NL):
-                found |= set(range(token.start[0] + 1, token.end[0] + 1))
+                numbers |= set(range(token.start[0] + 1, token.end[0] + 1))
     except (tokenize.TokenError, SyntaxError):
-        return found
-    return found
+        return numbers
+    return numbers

@@ -112,15 +112,15 @@ def _rewrite_executor(rw: Rewriting, root: Collection) -> None:
     requires, tools = executor.map_at("requires"), {"tools"}
     _drop_unknown(rw, requires, tools, "only the kinds that must be there can be asked for")
     _drop_empty(executor, "requires")
-    given = executor.map_at("defaults") or mapping()
+    defaults = executor.map_at("defaults") or mapping()
     for key in ("timeout_s", "timeout", "timeout_seconds"):
-        entry = given.entry(key)
-        if entry is not None and move_to_spec(executor, given, entry, "timeout"):
+        entry = defaults.entry(key)
+        if entry is not None and move_to_spec(executor, defaults, entry, "timeout"):
             rw.changed(entry.mark, f"'executor.defaults.{key}' is now 'executor.spec.timeout'")
     _drop_empty(executor, "defaults")
     _drop_unknown(rw, executor, {*EXECUTOR.keys, "kind"}, "it decides nothing here")
-    known = {*EXECUTOR_SPEC.keys, *rw.kinds, "next_mode"}
-    _drop_unknown(rw, executor.map_at("spec"), known, "it decides nothing here")
+    keys = {*EXECUTOR_SPEC.keys, *rw.kinds, "next_mode"}
+    _drop_unknown(rw, executor.map_at("spec"), keys, "it decides nothing here")
 
 
 def move_to_spec(owner: Collection, holder: Collection, entry: Entry, key: str) -> bool:
@@ -133,9 +133,9 @@ def move_to_spec(owner: Collection, holder: Collection, entry: Entry, key: str) 
     return True
 
 
-def _drop_unknown(rw: Rewriting, holder: Collection | None, known: set[str], why: str) -> None:
+def _drop_unknown(rw: Rewriting, holder: Collection | None, keys: set[str], why: str) -> None:
     for entry in list(holder.entries) if holder is not None else []:
-        if entry.key not in known:
+        if entry.key not in keys:
             gone(rw, holder or mapping(), entry, why)
 
 
@@ -193,8 +193,8 @@ def _rewrite_block(rw: Rewriting, block: Collection) -> None:
     drop_output_options(rw, block)
     for task in [block, *_tasks(block)]:
         for entry in entries(task.map_at("input")) if _is_older_task(rw, task) else []:
-            found = code_of(task)
-            read = found is not None and str(entry.key) in found[1].read_names
+            place = code_of(task)
+            read = place is not None and str(entry.key) in place[1].read_names
             if read and is_nothing(entry.value) and entry.text is not None:
                 entry.value, entry.gap = quoted("{{ input." + str(entry.key) + " }}", entry.mark), " "
                 rw.changed(entry.mark, f"the input '{entry.key}' is now handed on from the caller")
@@ -218,13 +218,13 @@ def _give_names(
     if kind is None or kind.name != "python":
         _give_inputs(rw, task, outer)
         return
-    found = code_of(task)
-    if found is None:
+    place = code_of(task)
+    if place is None:
         return
-    code, given = found[1], {*variables_of(task)}
+    code, variables = place[1], {*variables_of(task)}
     templates = _readable(root, steps, owner, outer)
-    _give(rw, task, {name: templates[name] for name in sorted(code.free & templates.keys() - given)})
-    if "context" in code.free and "context" not in given:
+    _give(rw, task, {name: templates[name] for name in sorted(code.free & templates.keys() - variables)})
+    if "context" in code.free and "context" not in variables:
         names = sorted(code.keys_of("context") & templates.keys())
         _give_context(rw, task, {name: templates[name] for name in names})
 
@@ -233,8 +233,8 @@ def _give_inputs(rw: Rewriting, task: Collection, outer: list[str]) -> None:
     """The inputs of its step reached the tool; of today's task only what it cannot do without is certain."""
     kind, older = rw.kind_of(task), _is_older_task(rw, task)
     fields = kind.inputs if kind is not None else {}
-    wanted = [name for name in outer if name in fields and not _has(task, name)]
-    certain = [name for name in wanted if older or fields[name].required]
+    names = [name for name in outer if name in fields and not _has(task, name)]
+    certain = [name for name in names if older or fields[name].required]
     _give(rw, task, {name: "{{ input." + name + " }}" for name in certain})
 
 
@@ -253,21 +253,21 @@ def _readable(
     return templates | {name: "{{ input." + name + " }}" for name in outer}
 
 
-def _give(rw: Rewriting, task: Collection, wanted: Mapping[str, str]) -> None:
-    values = child_before(task, "input", task.entries[-1], flow=task.flow) if wanted else None
+def _give(rw: Rewriting, task: Collection, templates: Mapping[str, str]) -> None:
+    values = child_before(task, "input", task.entries[-1], flow=task.flow) if templates else None
     if values is None:
         return
-    for name, template in wanted.items():
+    for name, template in templates.items():
         values.add(pair(name, quoted(template)))
-    rw.changed(task.mark, f"the task is now given what it read: {', '.join(wanted)}")
+    rw.changed(task.mark, f"the task is now given what it read: {', '.join(templates)}")
 
 
-def _give_context(rw: Rewriting, task: Collection, wanted: Mapping[str, str]) -> None:
+def _give_context(rw: Rewriting, task: Collection, templates: Mapping[str, str]) -> None:
     values = child_before(task, "input", task.entries[-1], flow=task.flow)
     if values is None:
         return
-    values.add(pair("context", mapping_of(wanted, flow=not wanted)))
-    names = ", ".join(wanted) or "nothing"
+    values.add(pair("context", mapping_of(templates, flow=not templates)))
+    names = ", ".join(templates) or "nothing"
     rw.review(task.mark, f"'context' of the code now holds only what it names: {names}")
 
 
@@ -288,11 +288,11 @@ def _share_writes(rw: Rewriting, root: Collection, steps: list[Collection]) -> N
 
 
 def _bare_writes(node: Collection) -> list[Entry]:
-    found: list[Entry] = []
+    bare: list[Entry] = []
     for entry in node.entries:
         if entry.key == "set":
             writes = entries(entry.as_map)
-            found += [each for each in writes if str(each.key).isidentifier() and each.as_map is None]
+            bare += [each for each in writes if str(each.key).isidentifier() and each.as_map is None]
         elif isinstance(entry.value, Collection):
-            found += _bare_writes(entry.value)
-    return [each for each in found if each.key not in ("ctx", "step", "iter")]
+            bare += _bare_writes(entry.value)
+    return [each for each in bare if each.key not in ("ctx", "step", "iter")]

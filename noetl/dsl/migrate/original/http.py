@@ -30,8 +30,8 @@ def _send(rw: Rewriting, task: Collection, holder: Collection, entry: Entry) -> 
         _open(rw, holder, entry, parts)
         return
     new = _place(task, entry)
-    given = {*holder.names, *task.names, *task.keys_at("input")}
-    if new in given or (new != "params" and not given.isdisjoint(SENT)):
+    keys = {*holder.names, *task.names, *task.keys_at("input")}
+    if new in keys or (new != "params" and not keys.isdisjoint(SENT)):
         remark(rw, holder, entry, f"'{old}' stands beside another body", "send one of them")
         return
     entry.rename(new)
@@ -41,16 +41,16 @@ def _send(rw: Rewriting, task: Collection, holder: Collection, entry: Entry) -> 
         rw.changed(entry.mark, f"'{old}' is now '{new}'")
 
 
-def _open(rw: Rewriting, holder: Collection, entry: Entry, given: Collection) -> None:
+def _open(rw: Rewriting, holder: Collection, entry: Entry, parts: Collection) -> None:
     """`data: {query: …, body: …}`: each part stands for itself."""
     place = holder.place(entry)
     holder.pull(entry)
-    if given.entries:
-        given.entries[0].lead_with(entry.comments)
-    for part in reversed(list(given.entries)):
+    if parts.entries:
+        parts.entries[0].lead_with(entry.comments)
+    for part in reversed(list(parts.entries)):
         new = PARTS[str(part.key)]
         if new in holder:
-            remark(rw, given, part, f"'{part.key}' of 'data' stands beside '{new}'", "keep one of them")
+            remark(rw, parts, part, f"'{part.key}' of 'data' stands beside '{new}'", "keep one of them")
             continue
         part.rename(new)
         holder.insert(place, part)
@@ -82,6 +82,6 @@ def result_of(name: str, words: frozenset[str]) -> str:
         "data": f"{name}.data | default(none)",
         "body": f"{name}.data | default(none)",
     }
-    wanted = fields.keys() & words or fields.keys()
-    inside = ", ".join(f"'{key}': {value}" for key, value in fields.items() if key in wanted)
+    keys = fields.keys() & words or fields.keys()
+    inside = ", ".join(f"'{key}': {value}" for key, value in fields.items() if key in keys)
     return "{" + inside + "}"

@@ -53,15 +53,15 @@ def _rewrite_secret(rw: Rewriting, root: Collection, entry: Collection) -> None:
     """`map: {field: path}` of one secret: its name, read as `value`."""
     service_account = "the service account stands under service_account, or in the environment"
     drop_keys(rw, entry, {"auth": service_account})
-    holder, given = entry.entry("map"), entry.map_at("map")
-    if holder is None or given is None:
+    holder, secrets = entry.entry("map"), entry.map_at("map")
+    if holder is None or secrets is None:
         return
-    path = _path(root, given.entries[0]) if len(given.entries) == 1 else None
+    path = _path(root, secrets.entries[0]) if len(secrets.entries) == 1 else None
     if path is None:
         hint = "one entry for each secret: {kind: secret_manager, provider: gcp, project: …, secret: …}"
         remark(rw, entry, holder, "an entry of the keychain holds one secret", hint)
         return
-    field, name = str(given.entries[0].key), str(entry.word("name"))
+    field, name = str(secrets.entries[0].key), str(entry.word("name"))
     place = entry.place(holder)
     entry.pull(holder)
     for key in ("version", "secret", "project"):
@@ -98,14 +98,14 @@ def _rewrite_token(rw: Rewriting, entry: Collection) -> None:
     if endpoint is not None and "token_url" not in entry:
         endpoint.rename("token_url")
         rw.changed(endpoint.mark, "'endpoint' of the keychain entry is now 'token_url'")
-    holder, given = entry.entry("data"), entry.map_at("data")
-    if holder is None or given is None:
+    holder, data = entry.entry("data"), entry.map_at("data")
+    if holder is None or data is None:
         return
-    known = KEYCHAIN["oauth2"].keys
+    keys = KEYCHAIN["oauth2"].keys
     place = entry.place(holder)
     entry.pull(holder)
-    for part in reversed(list(given.entries)):
-        if str(part.key) in known and str(part.key) not in entry:
+    for part in reversed(list(data.entries)):
+        if str(part.key) in keys and str(part.key) not in entry:
             entry.insert(place, part)
             if "{{" in (part.text or ""):
                 hint = "name its source: {env: …} or {credential: …}"

@@ -29,24 +29,24 @@ ERROR_STATUS = re.compile(r"\boutput\.error\.(?:status_code|status)\b")
 def rewrite_names(rw: Rewriting, root: Collection, steps: list[Collection]) -> None:
     """Give steps names that are names, and read what stood for the execution and the iteration."""
     _name_steps(rw, root, steps)
-    known = {*root.keys_at("workload"), *(str(step.word("step")) for step in steps)}
+    names = {*root.keys_at("workload"), *(str(step.word("step")) for step in steps)}
     for step in steps:
-        _read_engine(rw, step, known)
+        _read_engine(rw, step, names)
 
 
 # ---- steps ------------------------------------------------------------------------------------------------
 
 
 def _name_steps(rw: Rewriting, root: Collection, steps: list[Collection]) -> None:
-    taken = {str(step.word("step")) for step in steps}
+    names = {str(step.word("step")) for step in steps}
     renamed: dict[str, str] = {}
     for step in steps:
         old = step.word("step")
         if old is None or (NAME.fullmatch(old) and old not in RESERVED_NAMES):
             continue
         new = name_like(old, "step")
-        renamed[old] = new = free_name(f"{new}_step" if new in RESERVED_NAMES else new, taken)
-        taken.add(new)
+        renamed[old] = new = free_name(f"{new}_step" if new in RESERVED_NAMES else new, names)
+        names.add(new)
         rw.changed(step.mark, f"step '{old}' is now '{new}', and so is what names it")
     if renamed:
         for scalar in _references(root, steps):
@@ -74,11 +74,11 @@ def execution_id(path: Path) -> tuple[int, str] | None:
     return (2, "execution_id") if path[1:2] and path[1] in JOB else None
 
 
-def _read_engine(rw: Rewriting, step: Collection, known: set[str]) -> None:
+def _read_engine(rw: Rewriting, step: Collection, names: set[str]) -> None:
     looped = step.map_at("loop") is not None
 
     def edit(path: Path) -> tuple[int, str] | None:
-        if path[0] in known:
+        if path[0] in names:
             return None
         if path[0] == "job":
             return execution_id(path)
@@ -112,8 +112,8 @@ def _errors(names: dict[str, str], text: str) -> str:
     return ERROR_STATUS.sub("output.http.status", text)
 
 
-def _any(whole: str, listed: str, names: dict[str, str]) -> str:
-    words = re.findall(r"\w+", listed)
+def _any(whole: str, literals: str, names: dict[str, str]) -> str:
+    words = re.findall(r"\w+", literals)
     if not any(word in names for word in words):
         return whole
     return "(" + " or ".join(names.get(word, f"output.error.kind == '{word}'") for word in words) + ")"

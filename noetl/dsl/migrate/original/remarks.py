@@ -14,11 +14,11 @@ MOST_SHOWN = 60  # characters of a value that a remark repeats
 
 def gone(rw: Rewriting, holder: Collection, entry: Entry, why: str) -> None:
     """Take out an entry that says nothing here, and leave what it said as a remark."""
-    said = _said(entry)
+    text = _excerpt(entry)
     at = holder.place(entry)
     holder.drop(entry)
     if not holder.flow:
-        _comment(holder, at, f"{said} is gone: {why}")
+        _comment(holder, at, f"{text} is gone: {why}")
     rw.review(entry.mark, f"'{entry.key}' is gone: {why}")
 
 
@@ -45,11 +45,11 @@ def _comment(holder: Collection, at: int, message: str) -> None:
         lines.append(" " * column + line)
 
 
-def _said(entry: Entry) -> str:
+def _excerpt(entry: Entry) -> str:
     """An entry as it was written, when it is short and on one line."""
     value = _written(entry.value)
-    said = f"'{entry.key}: {value}'" if value is not None else f"'{entry.key}'"
-    return said if len(said) <= MOST_SHOWN else f"'{entry.key}'"
+    text = f"'{entry.key}: {value}'" if value is not None else f"'{entry.key}'"
+    return text if len(text) <= MOST_SHOWN else f"'{entry.key}'"
 
 
 def _written(node: Node) -> str | None:

@@ -56,7 +56,7 @@ class Answer:
 
 
 @dataclass(slots=True)
-class Book:
+class Results:
     """The results of a document, by the names that templates read them under."""
 
     steps: dict[str, Answer]
@@ -91,12 +91,12 @@ class Reader:
         text = edit_paths(text, lambda path: self._edit(path, text))
         return STATUS.sub(self._status, text) if ".status" in text else text
 
-    def _status(self, found: re.Match[str]) -> str:
+    def _status(self, match: re.Match[str]) -> str:
         """A status that was the engine's word; code may answer with a status of its own."""
-        answer = self.names.get(found[1])
+        answer = self.names.get(match[1])
         if answer is None or answer.kind in (None, "python", "workbook", "playbook"):
-            return found[0]
-        return f"{found[1]}{found[2]}{found[3]}{TODAY[found[4].lower()]}{found[3]}"
+            return match[0]
+        return f"{match[1]}{match[2]}{match[3]}{TODAY[match[4].lower()]}{match[3]}"
 
     def _edit(self, path: Path, text: str) -> tuple[int, str] | None:
         root = path[0]
@@ -126,8 +126,10 @@ class Reader:
             return (2, "output.data") if path[1] == "result" else None
         if path[1:3] in (("data", "data"), ("data", "body")):
             return _maybe_wrapped(path, text)
-        asked = path[1:3] in (("data", "status_code"), ("data", "headers")) or path[1] in _request_places("")
-        return _field("output", path, answer) if asked else None
+        is_part = path[1:3] in (("data", "status_code"), ("data", "headers")) or path[1] in _request_places(
+            ""
+        )
+        return _field("output", path, answer) if is_part else None
 
     def _whole(self, name: str, answer: Answer, text: str, root: str) -> str:
         if re.search(rf"\b{re.escape(root)}\s+is\s+(?:not\s+)?(?:defined|undefined|none)\b", text):
@@ -166,10 +168,10 @@ def _field(name: str, path: Path, answer: Answer) -> tuple[int, str] | None:
     """Where a field of an answer is read today."""
     first, second = path[1], path[2] if len(path) > 2 else None
     if answer.is_request:
-        depth, wanted = (3, second) if first == "data" else (2, first)
+        depth, part = (3, second) if first == "data" else (2, first)
         places = _request_places(name)
-        if wanted in places:
-            return depth, places[wanted]
+        if part in places:
+            return depth, places[part]
     if answer.fields is not None:
         if first == "data" and "data" in answer.fields and second != "data":
             return None if second in answer.fields else (2, f"{name}.data.data")
@@ -197,25 +199,25 @@ def rewrite_results(
     """Bring every reading of a result to today's, in a document that is of the original's spelling."""
     if all(note.look for note in rw.notes):
         return  # nothing else is older: the names mean what they mean today
-    book = _book(root, steps)
+    results = _results_of(root, steps)
     note_templates(rw, root)
     share_database(rw, steps)
     for step in steps:
         name_errors(rw, step)
     edited: list[Scalar] = []
     for step in steps:
-        edited += _rewrite_owner(rw, book, step, step.word("step"))
+        edited += _rewrite_owner(rw, results, step, step.word("step"))
     for block in blocks:
-        edited += _rewrite_owner(rw, book, block, None)
+        edited += _rewrite_owner(rw, results, block, None)
     message = "templates read the data of a result, which its name stood for"
     rw.changed_lines(edited, message, always=True)
 
 
-def _book(root: Collection, steps: list[Collection]) -> Book:
+def _results_of(root: Collection, steps: list[Collection]) -> Results:
     names = {str(step.word("step")): _answer(step) for step in steps if step.word("step")}
     shared = {name for step in steps for name in _written(step, "ctx")}
     computed = {name: value for name, value in computed_workload(root).items() if name not in shared}
-    return Book(names, frozenset({*root.keys_at("workload"), *shared}), computed)
+    return Results(names, frozenset({*root.keys_at("workload"), *shared}), computed)
 
 
 def _answer(owner: Collection) -> Answer:
@@ -249,11 +251,11 @@ def _iterators(owner: Collection) -> set[str]:
 # ---- one step or block ------------------------------------------------------------------------------------
 
 
-def _rewrite_owner(rw: Rewriting, book: Book, owner: Collection, name: str | None) -> list[Scalar]:
+def _rewrite_owner(rw: Rewriting, results: Results, owner: Collection, name: str | None) -> list[Scalar]:
     local = {*owner.keys_at("input"), *_iterators(owner), *_written(owner, "step"), *_written(owner, "iter")}
-    hidden = book.hidden | local
-    outside = {step: answer for step, answer in book.steps.items() if step not in hidden}
-    computed = {key: value for key, value in book.computed.items() if key not in local}
+    hidden = results.hidden | local
+    outside = {step: answer for step, answer in results.steps.items() if step not in hidden}
+    computed = {key: value for key, value in results.computed.items() if key not in local}
     edited: list[Scalar] = []
     tasks = [*tasks_of(owner)]
     labels = {str(task.word("name")): _answer_of(task) for task in tasks if task.word("name")}
@@ -299,14 +301,14 @@ def _goes_on(task: Collection) -> bool:
 
 def _rewrite_task(around: Reader, task: Collection, step: str | None) -> None:
     code, inputs = python_of(task), task.map_at("input") or mapping()
-    given = replace(around, words=code.words if code is not None else frozenset())
-    given.read(inputs, around.rw.verbatim(task))
+    before = replace(around, words=code.words if code is not None else frozenset())
+    before.read(inputs, around.rw.verbatim(task))
     own = {key: answer for key, answer in around.names.items() if key not in inputs}
     computed = {key: value for key, value in around.computed.items() if key not in inputs}
     alone = step if task.word("name") in (None, step) else None
-    later = replace(given, names=own, own=alone, output=_answer_of(task), computed=computed)
+    later = replace(before, names=own, own=alone, output=_answer_of(task), computed=computed)
     for entry in task.entries:
         if entry.key in ("set", "spec", "output"):
             later.read(entry.value)
         elif entry.key not in ("input", "name", "kind"):
-            given.read(entry.value)
+            before.read(entry.value)

@@ -56,9 +56,9 @@ def rewrite_retry(rw: Rewriting, task: Collection) -> None:
         hint = "make it a rule: then: {do: retry, attempts: …}"
         remark(rw, task, entry, "'retry' stands beside a policy", hint)
         return
-    given = entry.as_map
-    rule = _rule(rw, given, entry) if given is not None else _plain(entry.value)
-    policy = mapping_of({"on_unmatched": "by_status", "rules": [*_stop(given), rule]})
+    options = entry.as_map
+    rule = _rule(rw, options, entry) if options is not None else _plain(entry.value)
+    policy = mapping_of({"on_unmatched": "by_status", "rules": [*_stop(options), rule]})
     spec = task.map_at("spec")
     if spec is not None:
         spec.flow = spec.flow and task.flow
@@ -83,36 +83,36 @@ def _guarded(condition: str, options: list[Entry]) -> Collection:
     return mapping([guard, pair("then", mapping(options, flow=True))])
 
 
-def _rule(rw: Rewriting, given: Collection, entry: Entry) -> Collection:
+def _rule(rw: Rewriting, retry: Collection, entry: Entry) -> Collection:
     options = [pair("do", plain("retry"))]
     for name, keys in (("attempts", ATTEMPTS), ("delay", DELAYS), ("max_delay", LONGEST)):
-        value = next((given.get(key) for key in keys if key in given), None)
+        value = next((retry.get(key) for key in keys if key in retry), None)
         if isinstance(value, Scalar) and not value.empty:
             options.append(pair(name, Scalar(value.text, value.value, value.style)))
-    options += _growth(given, {str(option.key) for option in options})
-    jitter = given.word("jitter")
+    options += _growth(retry, {str(option.key) for option in options})
+    jitter = retry.word("jitter")
     if jitter in ("true", "false"):
         options.append(pair("jitter", plain(jitter)))
-    _warn_unread(rw, given, entry)
-    return _guarded(_condition(rw, given, entry), options)
+    _warn_unread(rw, retry, entry)
+    return _guarded(_condition(rw, retry, entry), options)
 
 
-def _growth(given: Collection, named: set[str]) -> list[Entry]:
+def _growth(retry: Collection, named: set[str]) -> list[Entry]:
     """`backoff` was the way the delay grows, or the delay itself; a multiplier above 1 makes it grow."""
-    backoff, multiplier = given.word("backoff"), given.word("backoff_multiplier")
+    backoff, multiplier = retry.word("backoff"), retry.word("backoff_multiplier")
     if backoff is not None and backoff in GROWTH:
         return [pair("backoff", plain(GROWTH[backoff]))] if GROWTH[backoff] != "none" else []
-    found = []
+    options = []
     if backoff is not None and "delay" not in named:
-        found.append(pair("delay", plain(backoff)))
+        options.append(pair("delay", plain(backoff)))
     if multiplier is not None and multiplier not in ("1", "1.0"):
-        found.append(pair("backoff", plain("exponential")))
-    return found
+        options.append(pair("backoff", plain("exponential")))
+    return options
 
 
-def _warn_unread(rw: Rewriting, given: Collection, entry: Entry) -> None:
+def _warn_unread(rw: Rewriting, retry: Collection, entry: Entry) -> None:
     others = ("backoff", "backoff_multiplier", "jitter", "stop_when")
-    for key in given.names:
+    for key in retry.names:
         if key not in (*ATTEMPTS, *DELAYS, *LONGEST, *CONDITIONS, *others):
             rw.review(entry.mark, f"'{key}' of 'retry' is gone: a rule that retries has no such option")
 
@@ -120,18 +120,20 @@ def _warn_unread(rw: Rewriting, given: Collection, entry: Entry) -> None:
 # ---- when -------------------------------------------------------------------------------------------------
 
 
-def _condition(rw: Rewriting, given: Collection, entry: Entry) -> str:
-    asked = [_asked(rw, key, given.get(key), entry) for key in CONDITIONS if not is_nothing(given.get(key))]
-    parts = [part for parts in asked for part in parts]
+def _condition(rw: Rewriting, retry: Collection, entry: Entry) -> str:
+    alternatives = [
+        _alternatives(rw, key, retry.get(key), entry) for key in CONDITIONS if not is_nothing(retry.get(key))
+    ]
+    parts = [part for parts in alternatives for part in parts]
     if not parts:
         return FAILED
     joined = " or ".join(dict.fromkeys(parts))
-    return joined if _is_expression(given) else f"{FAILED} and ({joined})"
+    return joined if _is_expression(retry) else f"{FAILED} and ({joined})"
 
 
-def _is_expression(given: Collection) -> bool:
+def _is_expression(retry: Collection) -> bool:
     """Whether the author wrote the condition, which may hold for an answer that is no error."""
-    return any(_expression(given.get(key)) is not None for key in CONDITIONS)
+    return any(_expression(retry.get(key)) is not None for key in CONDITIONS)
 
 
 def _expression(node: Node | None) -> str | None:
@@ -142,7 +144,7 @@ def _expression(node: Node | None) -> str | None:
     return edit_paths("{{ " + text[2:-2].strip() + " }}", _today)[2:-2].strip()
 
 
-def _asked(rw: Rewriting, key: str, node: Node | None, entry: Entry) -> list[str]:
+def _alternatives(rw: Rewriting, key: str, node: Node | None, entry: Entry) -> list[str]:
     inside = _expression(node)
     if inside is not None:
         return [f"({inside})"]
@@ -151,8 +153,8 @@ def _asked(rw: Rewriting, key: str, node: Node | None, entry: Entry) -> list[str
     words = [each.value for each in nodes if isinstance(each, Scalar)]
     codes = [word for word in words if word.isdigit()]
     kinds = [word for word in words if not word.isdigit()]
-    found = [f"output.http.status in [{', '.join(codes)}]"] if codes else []
-    return found + [part for word in kinds for part in _kind(rw, word, entry)]
+    conditions = [f"output.http.status in [{', '.join(codes)}]"] if codes else []
+    return conditions + [part for word in kinds for part in _kind(rw, word, entry)]
 
 
 def _kind(rw: Rewriting, word: str, entry: Entry) -> list[str]:
@@ -174,7 +176,7 @@ def _today(path: Path) -> tuple[int, str] | None:
     return None
 
 
-def _stop(given: Collection | None) -> list[Collection]:
+def _stop(retry: Collection | None) -> list[Collection]:
     """`stop_when`: the answer is taken as it is."""
-    condition = _expression(given.get("stop_when")) if given is not None else None
+    condition = _expression(retry.get("stop_when")) if retry is not None else None
     return [_guarded(condition, [pair("do", plain("continue"))])] if condition is not None else []

@@ -44,9 +44,9 @@ def _number_ids(rw: Rewriting, task: Collection) -> None:
 
 
 def _with_numbers(text: str) -> str:
-    def number(found: re.Match[str]) -> str:
-        before = text[: found.start()]
-        return found[0] if before.count("'") % 2 or before.count('"') % 2 else NUMBER
+    def number(match: re.Match[str]) -> str:
+        before = text[: match.start()]
+        return match[0] if before.count("'") % 2 or before.count('"') % 2 else NUMBER
 
     return BARE_ID.sub(number, text)
 

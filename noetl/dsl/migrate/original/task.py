@@ -156,10 +156,10 @@ def _name_auth(rw: Rewriting, task: Collection) -> None:
         if entry is not None and isinstance(entry.value, Scalar) and "auth" not in task:
             entry.rename("auth")
             rw.changed(entry.mark, f"'{key}' is now 'auth'")
-    entry, given = task.entry("auth"), task.map_at("auth")
-    if entry is None or given is None:
+    entry, auth = task.entry("auth"), task.map_at("auth")
+    if entry is None or auth is None:
         return
-    name = _credential(given)
+    name = _credential(auth)
     if name is None:
         hint = "declare it under keychain and name it"
         remark(rw, task, entry, "'auth' is the name of one credential", hint)
@@ -169,13 +169,13 @@ def _name_auth(rw: Rewriting, task: Collection) -> None:
     rw.changed(entry.mark, "'auth' is now the name of the credential alone")
 
 
-def _credential(given: Collection) -> Scalar | None:
+def _credential(auth: Collection) -> Scalar | None:
     """The one credential that a mapping names."""
-    inner = [as_map(node) for node in given.values()]
+    inner = [as_map(node) for node in auth.values()]
     if len(inner) == 1 and inner[0] is not None:
         return _credential(inner[0])
-    found = [given.get(key) for key in ("credential", "key", "name") if key in given]
-    return found[0] if found and isinstance(found[0], Scalar) and not found[0].empty else None
+    names = [auth.get(key) for key in ("credential", "key", "name") if key in auth]
+    return names[0] if names and isinstance(names[0], Scalar) and not names[0].empty else None
 
 
 # ---- what decides nothing ---------------------------------------------------------------------------------
@@ -210,8 +210,8 @@ def drop_output_options(rw: Rewriting, holder: Collection) -> None:
 def _are_options(output: Collection) -> bool:
     """Whether an `output` says where a result is kept; one with a template in it is a value of today."""
     names = frozenset(output.names)
-    said = names <= OUTPUT_OPTIONS and not names.isdisjoint(OUTPUT_CHOICES)
-    return said and not any(is_template(scalar.value) for scalar in scalars(output))
+    is_option = names <= OUTPUT_OPTIONS and not names.isdisjoint(OUTPUT_CHOICES)
+    return is_option and not any(is_template(scalar.value) for scalar in scalars(output))
 
 
 # ---- kinds ------------------------------------------------------------------------------------------------

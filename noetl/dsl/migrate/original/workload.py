@@ -18,12 +18,12 @@ CALL = re.compile(r"\w\s*\(")
 def computed_workload(root: Collection) -> Mapping[str, str]:
     """Names of the workload whose value is a template that any reader can compute, with its expression."""
     workload = {*root.keys_at("workload")}
-    found: dict[str, str] = {}
+    expressions: dict[str, str] = {}
     for entry in entries(root.get("workload")):
         expression = _expression(entry.value, workload) if isinstance(entry.value, Scalar) else None
         if expression is not None:
-            found[str(entry.key)] = expression
-    return found
+            expressions[str(entry.key)] = expression
+    return expressions
 
 
 def _expression(node: Scalar, workload: set[str]) -> str | None:
