@@ -64,8 +64,8 @@ class Resources:
         """What is under a name, made now if it is not there; it connects when it is used."""
         if name not in self._made:
             self.give(name, make())
-        found: R = self._made[name]
-        return found
+        resource: R = self._made[name]
+        return resource
 
     async def close(self) -> None:
         """Close everything, the newest first, whatever one of them raises."""

@@ -288,7 +288,7 @@ class Readings(Protocol):
         """The decisions explained in words."""
         ...
 
-    async def diff(self, one: str, other: str) -> Difference:
+    async def diff(self, first: str, other: str) -> Difference:
         """How two executions differ."""
         ...
 

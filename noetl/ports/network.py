@@ -48,9 +48,9 @@ def is_loopback(host: str) -> bool:
 
 
 def _class(address: Address) -> str:
-    found = next((name for name, network in _RANGES if _within(address, network)), None)
-    if found is not None:
-        return found
+    range_name = next((name for name, network in _RANGES if _within(address, network)), None)
+    if range_name is not None:
+        return range_name
     carried = _carried(address)
     if carried is not None:
         return _class(carried)
@@ -81,7 +81,7 @@ class Network:
     def allows(self, address: str) -> bool:
         """Whether a request may connect to an address."""
         plain = ip_address(address.partition("%")[0])
-        if (found := _class(plain)) == PUBLIC or found in self.allow:
+        if (kind := _class(plain)) == PUBLIC or kind in self.allow:
             return True
         ranges = [ip_network(text) for text in self.allow if text not in NAMES]
         places = [place for place in (plain, _carried(plain)) if place is not None]

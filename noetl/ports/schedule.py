@@ -127,22 +127,22 @@ class ScheduleStore(Protocol):
 
 def schedule_facts(schedule: Schedule) -> JsonObject:
     """A schedule as readers see it."""
-    shown = msgspec.structs.asdict(schedule)
+    fields = msgspec.structs.asdict(schedule)
     for field in ("next_at", "last_at", "created_at"):
-        shown[field] = iso(shown[field]) if shown[field] is not None else None
+        fields[field] = iso(fields[field]) if fields[field] is not None else None
     if schedule.skipped is not None:
         skipped = msgspec.to_builtins(schedule.skipped)
-        shown["skipped"] = {**skipped, "from": iso(skipped["from"]), "to": iso(skipped["to"])}
-    return shown
+        fields["skipped"] = {**skipped, "from": iso(skipped["from"]), "to": iso(skipped["to"])}
+    return fields
 
 
 def trigger_facts(trigger: Trigger) -> JsonObject:
     """A trigger as readers see it: without its secret, and with the place where a webhook is called."""
-    shown = msgspec.structs.asdict(trigger)
-    del shown["secret"]
-    shown["as"], shown["created_at"] = shown.pop("payload_key"), iso(trigger.created_at)
-    shown["hook"] = f"{HOOKS}{trigger.name}" if trigger.kind == "webhook" else None
-    return shown
+    fields = msgspec.structs.asdict(trigger)
+    del fields["secret"]
+    fields["as"], fields["created_at"] = fields.pop("payload_key"), iso(trigger.created_at)
+    fields["hook"] = f"{HOOKS}{trigger.name}" if trigger.kind == "webhook" else None
+    return fields
 
 
 def unknown_schedule(name: str) -> NotFound:

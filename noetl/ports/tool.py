@@ -148,38 +148,38 @@ _NAMES: dict[object, str] = {
 def convert(values: Mapping[str, Json], tool: Tool) -> Any:
     """Rendered input as the struct the tool reads; Failed (kind `input`) names the key that does not fit."""
     kind = tool.kind
-    given: JsonObject = {}
+    own: JsonObject = {}
     rest: JsonObject = {}
     for key, value in values.items():
         if key not in kind.inputs:
             rest[key] = value
         elif value is not None:
-            given[key] = value
+            own[key] = value
     if rest and not kind.open_input:
         raise _unknown(rest, kind)
-    _exactly_one(given, kind)
+    _exactly_one(own, kind)
     if tool.input is None:
         return dict(values)
     try:
-        converted = msgspec.convert(given, tool.input, strict=False)
+        converted = msgspec.convert(own, tool.input, strict=False)
     except msgspec.ValidationError as problem:
-        raise _missing(given, kind) or _unfit(problem, given, tool.input, f"{kind.name} input") from None
+        raise _missing(own, kind) or _unfit(problem, own, tool.input, f"{kind.name} input") from None
     return (converted, rest) if kind.open_input else converted
 
 
 def read_knobs(struct: type[S], call: Call) -> S:
     """The kind's own knobs out of the effective spec; calls with the same spec share them."""
     key = (struct, id(call.spec))
-    kept = _KNOBS.get(key)
-    if kept is not None and kept[0] is call.spec:
-        known: S = kept[1]
-        return known
+    cached = _KNOBS.get(key)
+    if cached is not None and cached[0] is call.spec:
+        cached_knobs: S = cached[1]
+        return cached_knobs
     names = _names(struct)
-    given = {key: value for key, value in call.spec.items() if key in names and value is not None}
+    values = {key: value for key, value in call.spec.items() if key in names and value is not None}
     try:
-        knobs = msgspec.convert(given, struct, strict=False)
+        knobs = msgspec.convert(values, struct, strict=False)
     except msgspec.ValidationError as problem:
-        raise _unfit(problem, given, struct, "spec") from None
+        raise _unfit(problem, values, struct, "spec") from None
     if len(_KNOBS) >= KNOBS_KEPT:
         _KNOBS.clear()
     _KNOBS[key] = (call.spec, knobs)  # with the spec itself, so that its number is not given to another one
@@ -192,40 +192,42 @@ def _names(struct: type[msgspec.Struct]) -> frozenset[str]:
 
 
 def _unknown(rest: Mapping[str, Json], kind: Kind) -> Failed:
-    known = ", ".join(kind.inputs) or "none"
-    return Failed("input", f"{kind.name} has no input {min(rest)!r}; its inputs are: {known}")
+    names = ", ".join(kind.inputs) or "none"
+    return Failed("input", f"{kind.name} has no input {min(rest)!r}; its inputs are: {names}")
 
 
-def _missing(given: Mapping[str, Json], kind: Kind) -> Failed | None:
-    for name, wanted in kind.inputs.items():
-        if wanted.required and name not in given:
+def _missing(values: Mapping[str, Json], kind: Kind) -> Failed | None:
+    for name, field in kind.inputs.items():
+        if field.required and name not in values:
             return Failed("input", f"{kind.name} needs input {name!r}")
     return None
 
 
-def _exactly_one(given: Mapping[str, Json], kind: Kind) -> None:
+def _exactly_one(values: Mapping[str, Json], kind: Kind) -> None:
     for group in kind.one_of:
-        found = [name for name in group if name in given]
-        if len(found) != 1:
-            seen = " and ".join(found) or "none"
-            raise Failed("input", f"{kind.name} needs exactly one of {', '.join(group)}; it was given {seen}")
+        names = [name for name in group if name in values]
+        if len(names) != 1:
+            listed = " and ".join(names) or "none"
+            raise Failed(
+                "input", f"{kind.name} needs exactly one of {', '.join(group)}; it was given {listed}"
+            )
 
 
-def _unfit(problem: Exception, given: Mapping[str, Json], struct: type[msgspec.Struct], what: str) -> Failed:
+def _unfit(problem: Exception, values: Mapping[str, Json], struct: type[msgspec.Struct], what: str) -> Failed:
     sentence, _, place = str(problem).partition(" - at `$")
-    place = _placed(given, struct, place.strip("`").removeprefix("."))
+    place = _placed(values, struct, place.strip("`").removeprefix("."))
     where = f" {place!r}" if place else ""
     sentence = sentence[:1].lower() + sentence[1:].replace("`", "")
     return Failed("input", f"{what}{where}: {sentence}")
 
 
-def _placed(given: Mapping[str, Json], struct: type[msgspec.Struct], place: str) -> str:
+def _placed(values: Mapping[str, Json], struct: type[msgspec.Struct], place: str) -> str:
     """A place in an input with the key of its mapping; the converter says none, so each is tried alone."""
     name, _, rest = place.partition("[...]")
-    inner = given.get(name)
+    inner = values.get(name)
     for key, value in inner.items() if isinstance(inner, dict) and name != place else ():
         try:
-            msgspec.convert({**given, name: {key: value}}, struct, strict=False)
+            msgspec.convert({**values, name: {key: value}}, struct, strict=False)
         except msgspec.ValidationError:
             return f"{name}.{key}{rest}"
     return place

@@ -75,16 +75,16 @@ class SkippingLoop(asyncio.SelectorEventLoop):
         if self._outside:
             began = time.monotonic()
             longest = min(float("inf") if timeout is None else timeout, max(0.0, self._late_at - began))
-            found = select(None if longest == float("inf") else longest)
+            selected = select(None if longest == float("inf") else longest)
             self._seconds += time.monotonic() - began
-            return found
-        found = select(0)
-        if not found and timeout is not None:
+            return selected
+        selected = select(0)
+        if not selected and timeout is not None:
             self._seconds += timeout
             self.skipped_s += timeout
-        elif not found:
+        elif not selected:
             self.call_soon(self.when_stuck, False)
-        return found
+        return selected
 
 
 def _nobody(late: bool) -> None:

@@ -37,7 +37,7 @@ class DirectoryResults:
     def _write(self, path: Path, body: bytes) -> None:
         if path.exists():
             return
-        with _told(f"the payload {path} could not be written"):
+        with _store_errors(f"the payload {path} could not be written"):
             self._make_folder(path.parent)
             with _part(path.parent) as (file, name):
                 file.write(body)
@@ -47,17 +47,17 @@ class DirectoryResults:
         """Write bytes as they arrive."""
         digest, size = hashlib.sha256(), 0
         folder = (self.folder / stream_key(execution_id, digest.hexdigest())).parent
-        told = partial(_told, f"a payload of {execution_id} could not be written")
-        with told():
+        errors = partial(_store_errors, f"a payload of {execution_id} could not be written")
+        with errors():
             await asyncio.to_thread(self._make_folder, folder)
         with _part(folder) as (file, name):
             async for chunk in chunks:  # what its source raises is not the store's
                 digest.update(chunk)
                 size += len(chunk)
-                with told():
+                with errors():
                     await asyncio.to_thread(file.write, chunk)
             key = stream_key(execution_id, digest.hexdigest())
-            with told():
+            with errors():
                 await asyncio.to_thread(_keep, file, name, self.folder / key)
         return key, size, digest.hexdigest()
 
@@ -72,7 +72,7 @@ class DirectoryResults:
         """The bytes of a payload."""
         path = self.folder / check_key(key)
         try:
-            with _told(f"the payload {path} could not be read"):
+            with _store_errors(f"the payload {path} could not be read"):
                 return await asyncio.to_thread(path.read_bytes)
         except FileNotFoundError:
             raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
@@ -83,19 +83,19 @@ class DirectoryResults:
 
     def _footprints(self) -> Iterator[Footprint]:
         for folder in sorted(self.folder.iterdir()) if self.folder.exists() else ():
-            found = [file.stat() for file in folder.iterdir()]
-            newest = max((one.st_mtime for one in (*found, folder.stat())), default=0.0)
-            yield Footprint(folder.name, len(found), sum(one.st_size for one in found), int(newest * 1000))
+            stats = [file.stat() for file in folder.iterdir()]
+            newest = max((stat.st_mtime for stat in (*stats, folder.stat())), default=0.0)
+            yield Footprint(folder.name, len(stats), sum(stat.st_size for stat in stats), int(newest * 1000))
 
     async def discard(self, execution_id: str) -> None:
         """Remove every payload of an execution."""
         folder = (self.folder / check_key(f"{execution_id}/{'0' * 32}")).parent
-        with _told(f"the payloads of {execution_id} could not be removed"):
+        with _store_errors(f"the payloads of {execution_id} could not be removed"):
             await asyncio.to_thread(shutil.rmtree, folder, onerror=_unless_gone)
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
+def _store_errors(what: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
@@ -108,7 +108,7 @@ def _told(what: str) -> Iterator[None]:
 @contextmanager
 def _part(folder: Path) -> Iterator[tuple[IO[bytes], str]]:
     """A file that is gone again, unless it was given a name."""
-    with _told(f"a payload could not be begun in {folder}"):
+    with _store_errors(f"a payload could not be begun in {folder}"):
         descriptor, name = mkstemp(dir=folder, prefix=PART)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -202,9 +202,9 @@ class HttpFront(HttpSchedules):
         explanation: Explanation = await self.client.ask("GET", path, query={"step": step})
         return explanation
 
-    async def diff(self, one: str, other: str) -> Difference:
+    async def diff(self, first: str, other: str) -> Difference:
         """How two executions differ."""
-        difference: Difference = await self.client.ask("GET", f"{_execution(one)}/diff/{segment(other)}")
+        difference: Difference = await self.client.ask("GET", f"{_execution(first)}/diff/{segment(other)}")
         return difference
 
     async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Json:

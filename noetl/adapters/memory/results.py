@@ -37,12 +37,14 @@ class MemoryResults:
 
     async def footprints(self) -> Sequence[Footprint]:
         """What is there, by execution."""
-        found: dict[str, Footprint] = {}
+        footprints: dict[str, Footprint] = {}
         for key, (body, written_at) in sorted(self._payloads.items()):
-            footprint = found.setdefault(key.partition("/")[0], Footprint(key.partition("/")[0], 0, 0, 0))
+            footprint = footprints.setdefault(
+                key.partition("/")[0], Footprint(key.partition("/")[0], 0, 0, 0)
+            )
             footprint.payloads, footprint.bytes = footprint.payloads + 1, footprint.bytes + len(body)
             footprint.written_at = max(footprint.written_at, written_at)
-        return list(found.values())
+        return list(footprints.values())
 
     async def discard(self, execution_id: str) -> None:
         """Remove every payload of an execution."""

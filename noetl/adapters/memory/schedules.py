@@ -27,10 +27,10 @@ class MemorySchedules:
         existing_schedule = self._schedules.get(schedule.name)
         if existing_schedule is not None and new:
             return False
-        kept = replace(schedule)
+        copy = replace(schedule)
         for field in KEPT if existing_schedule else ():
-            setattr(kept, field, getattr(existing_schedule, field))
-        self._schedules[schedule.name] = kept
+            setattr(copy, field, getattr(existing_schedule, field))
+        self._schedules[schedule.name] = copy
         return True
 
     async def schedule(self, name: str) -> Schedule:

@@ -172,10 +172,10 @@ class MemoryStore(MemorySchedules):
     async def claim(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         """Become the one writer of an execution, or stay it."""
         execution, now = self._get(execution_id), self._now()
-        another = execution.owner not in (None, owner)
-        if execution.summary.stuck is not None or (another and execution.owned_until >= now):
+        foreign = execution.owner not in (None, owner)
+        if execution.summary.stuck is not None or (foreign and execution.owned_until >= now):
             return False
-        if another:
+        if foreign:
             execution.in_hand = execution.in_hand or ""
         execution.owner, execution.owned_until = owner, now + lease_ms
         return True
@@ -361,14 +361,14 @@ class MemoryStore(MemorySchedules):
 
     async def family(self, execution_id: str) -> Sequence[Outline]:
         """An execution with all that may hold its references."""
-        found: dict[str, Outline] = {}
+        members: dict[str, Outline] = {}
         waiting = [execution_id]
         while waiting:
             key = waiting.pop()
-            if key not in found and key in self._executions:
-                found[key] = _outline(self._executions[key])
+            if key not in members and key in self._executions:
+                members[key] = _outline(self._executions[key])
                 waiting += self._relatives(key)
-        return list(found.values())
+        return list(members.values())
 
     def _relatives(self, execution_id: str) -> list[str]:
         own = self._executions[execution_id].summary

@@ -87,9 +87,9 @@ class NatsConnection(asyncio.Protocol):
         self._unsaid.append(data)
 
     def _say(self) -> None:
-        said, self._unsaid = self._unsaid, []
+        lines, self._unsaid = self._unsaid, []
         if self.transport is not None and not self.transport.is_closing():
-            self.transport.write(b"".join(said))
+            self.transport.write(b"".join(lines))
 
     def ping(self, before: bytes = b"") -> asyncio.Future[None]:
         """Ask for a sign of life; it comes behind everything that was said before."""

@@ -18,16 +18,16 @@ class ReplayWindow:
 
     def accept(self, sender: bytes, number: int) -> bool:
         """Whether this is the first time that a message is heard; it is remembered."""
-        newest, heard = self._senders.get(sender, (0, 0))
+        newest, window = self._senders.get(sender, (0, 0))
         if number > newest:
-            heard = ((heard << min(number - newest, WINDOW)) | 1) & _MASK
+            window = ((window << min(number - newest, WINDOW)) | 1) & _MASK
             newest = number
         else:
             bit = 1 << (newest - number) if newest - number < WINDOW else 0
-            if not bit or heard & bit:
+            if not bit or window & bit:
                 return False
-            heard |= bit
-        self._senders[sender] = (newest, heard)
+            window |= bit
+        self._senders[sender] = (newest, window)
         self._senders.move_to_end(sender)
         if len(self._senders) > SENDERS_MOST:
             self._senders.popitem(last=False)

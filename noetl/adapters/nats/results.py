@@ -47,7 +47,7 @@ class NatsResults:
         await self._put(check_key(payload.key), io.BytesIO(payload.body))
 
     async def _put(self, key: str, body: io.BufferedIOBase) -> None:
-        with _told(f"the payload {key} could not be written to NATS"):
+        with _store_errors(f"the payload {key} could not be written to NATS"):
             async with asyncio.timeout(PATIENCE_S):
                 objects = await self._objects()
                 try:
@@ -73,7 +73,7 @@ class NatsResults:
         """The bytes of a payload."""
         body = io.BytesIO()
         try:
-            with _told(f"the payload {check_key(key)} could not be read from NATS"):
+            with _store_errors(f"the payload {check_key(key)} could not be read from NATS"):
                 async with asyncio.timeout(PATIENCE_S):
                     await (await self._objects()).get(key, writeinto=body)
         except NotFoundError:
@@ -82,18 +82,18 @@ class NatsResults:
 
     async def footprints(self) -> Sequence[Footprint]:
         """What is there, by execution."""
-        found: dict[str, Footprint] = {}
+        footprints: dict[str, Footprint] = {}
         for info in await self._listed():
             execution_id = info.name.partition("/")[0]
-            footprint = found.setdefault(execution_id, Footprint(execution_id, 0, 0, 0))
+            footprint = footprints.setdefault(execution_id, Footprint(execution_id, 0, 0, 0))
             footprint.payloads, footprint.bytes = footprint.payloads + 1, footprint.bytes + (info.size or 0)
             footprint.written_at = max(
                 footprint.written_at, int(datetime.fromisoformat(info.mtime or EPOCH).timestamp() * 1000)
             )
-        return [found[execution_id] for execution_id in sorted(found)]
+        return [footprints[execution_id] for execution_id in sorted(footprints)]
 
     async def _listed(self) -> list[ObjectInfo]:
-        with _told("the payloads in NATS could not be listed"):
+        with _store_errors("the payloads in NATS could not be listed"):
             async with asyncio.timeout(PATIENCE_S):
                 try:
                     return list(await (await self._objects()).list(ignore_deletes=True))
@@ -104,7 +104,7 @@ class NatsResults:
         """Remove every payload of an execution, and the marks that removing leaves."""
         check_key(f"{execution_id}/{'0' * 32}")
         own = [info.name for info in await self._listed() if info.name.startswith(f"{execution_id}/")]
-        with _told(f"the payloads of {execution_id} could not be removed from NATS"):
+        with _store_errors(f"the payloads of {execution_id} could not be removed from NATS"):
             for name in own:
                 try:
                     await (await self._objects()).delete(name)
@@ -115,7 +115,7 @@ class NatsResults:
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
+def _store_errors(what: str) -> Iterator[None]:
     try:
         yield
     except NotFoundError:

@@ -49,7 +49,9 @@ class SubjectTriggers:
 
     def __init__(self, bus: Bus, triggers: Triggers, fire: Fire) -> None:
         self._bus, self._triggers, self._fire = bus, triggers, fire
-        self._heard: dict[tuple[str, str, str], Subscription] = {}  # name, subject and queue -> subscription
+        self._subscriptions: dict[
+            tuple[str, str, str], Subscription
+        ] = {}  # name, subject and queue -> subscription
 
     async def look(self) -> None:
         """Subscribe to what is wanted by now, and to nothing else; raises BackendError when NATS is away."""
@@ -58,26 +60,26 @@ class SubjectTriggers:
         triggers = [
             trigger for trigger in await self._triggers() if trigger.kind == "nats" and trigger.enabled
         ]
-        wanted = {(trigger.name, trigger.subject or "", trigger.queue or "") for trigger in triggers}
+        subscriptions = {(trigger.name, trigger.subject or "", trigger.queue or "") for trigger in triggers}
         try:
-            for gone in set(self._heard) - wanted:
-                await self._heard.pop(gone).unsubscribe()
-            for name, subject, queue in sorted(wanted - set(self._heard)):
+            for gone in set(self._subscriptions) - subscriptions:
+                await self._subscriptions.pop(gone).unsubscribe()
+            for name, subject, queue in sorted(subscriptions - set(self._subscriptions)):
                 client = await self._bus.client()
-                made = await client.subscribe(subject, queue=queue, cb=self._received(name))
-                self._heard[name, subject, queue] = made
+                subscription = await client.subscribe(subject, queue=queue, cb=self._received(name))
+                self._subscriptions[name, subject, queue] = subscription
         except (Error, OSError) as error:
             raise BackendError(f"the subjects of triggers cannot be heard: {error}") from error
 
     def _received(self, name: str) -> Callable[["Msg"], Awaitable[None]]:
         async def received(message: "Msg") -> None:
-            kept = False
+            redelivered = False
             try:
                 await self._start(name, message)
             except NoetlError as error:
-                kept = isinstance(error, BackendError)  # a stream sends it again
+                redelivered = isinstance(error, BackendError)  # a stream sends it again
                 LOG.warning("a message started nothing: %s", error.message, extra={"trigger": name})
-            if str(message.reply).startswith(FROM_STREAM) and not kept:
+            if str(message.reply).startswith(FROM_STREAM) and not redelivered:
                 await message.ack()
 
         return received
@@ -103,9 +105,11 @@ class SubjectTriggers:
 
 def key_of(message: "Msg") -> str | None:
     """What tells a message from others: the id its sender gave it, else its place in a stream."""
-    given = str((message.headers or {}).get(MESSAGE_ID) or "")
-    if given:
-        return given if len(given) <= KEY_LENGTH else hashlib.sha256(given.encode()).hexdigest()
+    message_id = str((message.headers or {}).get(MESSAGE_ID) or "")
+    if message_id:
+        return (
+            message_id if len(message_id) <= KEY_LENGTH else hashlib.sha256(message_id.encode()).hexdigest()
+        )
     if str(message.reply).startswith(FROM_STREAM):
         place = message.metadata
         return f"{place.stream}/{place.sequence.stream}"

@@ -69,7 +69,7 @@ class Address(NamedTuple):
 def addresses(url: str) -> list[Address]:
     """The servers of an address such as nats://user:password@host:4222,other:4222; raises RequestError."""
     try:
-        return [_address(one.strip()) for one in url.split(",")]
+        return [_address(part.strip()) for part in url.split(",")]
     except ValueError as error:
         raise RequestError(
             f"the address of NATS cannot be read: {error}",
@@ -215,10 +215,10 @@ class NatsClient:
     async def _open(self, address: Address) -> None:
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(CONNECT_S):
-            made = await loop.create_connection(
+            pair = await loop.create_connection(
                 lambda: NatsConnection(self._received), address.host, address.port
             )
-            connection: NatsConnection = made[1]
+            connection: NatsConnection = pair[1]
             try:
                 await self._greet(connection, address)
                 self._connection = connection
@@ -233,7 +233,7 @@ class NatsClient:
         if address.tls or info.get("tls_required"):
             await _encrypt(connection, address.host)
         heads = bool(info.get("headers"))
-        told = {
+        options = {
             "verbose": False,
             "pedantic": False,
             "lang": "python",
@@ -244,15 +244,17 @@ class NatsClient:
             "no_responders": heads,
             **address.named(),
         }
-        wanted = b"".join(_sub(number, *one[:2]) for number, one in self._subscriptions.items())
-        await connection.ping(b"CONNECT %b\r\n%b" % (msgspec.json.encode(told), wanted))
+        subscriptions = b"".join(
+            _sub(number, *subscription[:2]) for number, subscription in self._subscriptions.items()
+        )
+        await connection.ping(b"CONNECT %b\r\n%b" % (msgspec.json.encode(options), subscriptions))
         self._learn(address, info.get("connect_urls") or ())
 
     def _learn(self, address: Address, others: Iterable[str]) -> None:
         """Other servers of the cluster, to go to when this one is gone."""
         for other in others:
-            host, port = (found := addresses(other)[0]).host, found.port
-            if (host, port) not in {(one.host, one.port) for one in self._addresses}:
+            host, port = (server := addresses(other)[0]).host, server.port
+            if (host, port) not in {(own.host, own.port) for own in self._addresses}:
                 self._addresses.append(address._replace(host=host, port=port))
 
     async def _stay(self) -> None:

@@ -51,23 +51,23 @@ class ObjectResults:
     async def write(self, payload: Payload) -> None:
         """Write a payload durably."""
         key = check_key(payload.key)
-        with _told(f"the payload {key} could not be written to {self.url}"):
+        with _store_errors(f"the payload {key} could not be written to {self.url}"):
             await obstore.put_async(self._store, key, payload.body)
 
     async def write_stream(self, execution_id: str, chunks: AsyncIterator[bytes]) -> tuple[str, int, str]:
         """Write bytes as they arrive, under a name of their own until their key is known."""
         stream_key(execution_id, hashlib.sha256().hexdigest())
         name = f"{execution_id}/{PART}{secrets.token_hex(8)}"
-        told = partial(_told, f"a payload of {execution_id} could not be written to {self.url}")
+        errors = partial(_store_errors, f"a payload of {execution_id} could not be written to {self.url}")
         digest, size = hashlib.sha256(), 0
         writer = obstore.open_writer_async(self._store, name)
         async for chunk in chunks:  # what its source raises is not the store's, and nothing is kept then
             digest.update(chunk)
             size += len(chunk)
-            with told():
+            with errors():
                 await writer.write(chunk)
         key = stream_key(execution_id, digest.hexdigest())
-        with told():
+        with errors():
             await writer.close()
             await obstore.rename_async(self._store, name, key)
         return key, size, digest.hexdigest()
@@ -75,32 +75,32 @@ class ObjectResults:
     async def read(self, key: str) -> bytes:
         """The bytes of a payload."""
         try:
-            with _told(f"the payload {key} could not be read from {self.url}"):
+            with _store_errors(f"the payload {key} could not be read from {self.url}"):
                 return bytes(await (await obstore.get_async(self._store, check_key(key))).bytes_async())
         except (NotFoundError, FileNotFoundError):
             raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
 
     async def footprints(self) -> Sequence[Footprint]:
         """What is there, by execution."""
-        found: dict[str, Footprint] = {}
+        footprints: dict[str, Footprint] = {}
         async for path, size, written_at in self._listed(None):
             execution_id, _, name = path.partition("/")
-            footprint = found.setdefault(execution_id, Footprint(execution_id, 0, 0, 0))
+            footprint = footprints.setdefault(execution_id, Footprint(execution_id, 0, 0, 0))
             if not name.startswith(PART):
                 footprint.payloads, footprint.bytes = footprint.payloads + 1, footprint.bytes + size
             footprint.written_at = max(footprint.written_at, written_at)
-        return [found[execution_id] for execution_id in sorted(found)]
+        return [footprints[execution_id] for execution_id in sorted(footprints)]
 
     async def discard(self, execution_id: str) -> None:
         """Remove every payload of an execution."""
         check_key(f"{execution_id}/{'0' * 32}")
         paths = [path async for path, _, _ in self._listed(execution_id)]
         if paths:
-            with _told(f"the payloads of {execution_id} could not be removed from {self.url}"):
+            with _store_errors(f"the payloads of {execution_id} could not be removed from {self.url}"):
                 await obstore.delete_async(self._store, paths)
 
     async def _listed(self, prefix: str | None) -> AsyncIterator[tuple[str, int, int]]:
-        with _told(f"{self.url} could not be listed"):
+        with _store_errors(f"{self.url} could not be listed"):
             async for some in obstore.list(self._store, prefix):
                 for object_meta in some:
                     yield (
@@ -115,7 +115,7 @@ def _config(options: Mapping[str, str]) -> "S3Config":
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
+def _store_errors(what: str) -> Iterator[None]:
     try:
         yield
     except (NotFoundError, FileNotFoundError):

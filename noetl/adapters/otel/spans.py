@@ -165,13 +165,13 @@ class Spans:
         around = Context()
         if parent is not None:
             around = set_span_in_context(NonRecordingSpan(_context(trace, parent)), around)
-        made = self._tracer.start_span(
+        otel_span = self._tracer.start_span(
             name, around, attributes=attributes, links=links or [], start_time=times[0] * MS
         )
         if isinstance(error, dict):
-            made.set_attribute("error.type", str(error.get("kind", "error")))
-            made.set_status(Status(StatusCode.ERROR))
-        made.end(max(times) * MS)
+            otel_span.set_attribute("error.type", str(error.get("kind", "error")))
+            otel_span.set_status(Status(StatusCode.ERROR))
+        otel_span.end(max(times) * MS)
 
 
 def _context(trace: str, span: str) -> SpanContext:

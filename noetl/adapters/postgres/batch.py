@@ -55,16 +55,16 @@ def alone(append: Append, now: int | None) -> tuple[str, list[object]] | None:
         return "end_one", [*_place(append), *_values(summary, _ENDING), *_row(rows[0])]
     if append.taken:
         return None
-    shown = (False, *_UNCHANGED) if summary is None else (True, *_values(summary, _CHANGING))
+    changes = (False, *_UNCHANGED) if summary is None else (True, *_values(summary, _CHANGING))
     if len(rows) == 1:
-        return "advance_one", [*_place(append), *shown, *_row(rows[0])]
-    return "advance", [*_place(append), *shown, *([getattr(row, name) for row in rows] for name in _ROW)]
+        return "advance_one", [*_place(append), *changes, *_row(rows[0])]
+    return "advance", [*_place(append), *changes, *([getattr(row, name) for row in rows] for name in _ROW)]
 
 
 def _beginning(append: Append, summary: Summary, now: int | None) -> list[object]:
     row, (owner, lease) = append.rows[0], append.claim or (None, None)
-    shown = _values(summary, _SUMMARY)
-    return [row.last, row.hash, append.execution_id, *shown, owner, append.newest, lease, now, *_row(row)]
+    fields = _values(summary, _SUMMARY)
+    return [row.last, row.hash, append.execution_id, *fields, owner, append.newest, lease, now, *_row(row)]
 
 
 def _place(append: Append) -> tuple[object, ...]:
@@ -85,31 +85,31 @@ def _head(n: int, append: Append) -> tuple[object, ...]:
     summary, first = append.summary, begins(append)
     owner, lease = (append.claim or (None, None)) if first else (append.owner, None)
     seq = append.rows[-1].last if append.rows else append.expected
-    shown = _NOTHING if summary is None else _values(summary, _SUMMARY)
+    fields = _NOTHING if summary is None else _values(summary, _SUMMARY)
     place = (n, append.execution_id, append.expected, seq)
     link = append.rows[-1].hash if append.rows else b"" if first else None
-    return (*place, owner, first, lease, summary is not None, *shown, append.newest, link)
+    return (*place, owner, first, lease, summary is not None, *fields, append.newest, link)
 
 
 def _turned(rows: Sequence[tuple[object, ...]], width: int) -> list[object]:
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
 
 
-def refusal(append: Append, found: asyncpg.Record | None) -> NoetlError:
+def refusal(append: Append, standing: asyncpg.Record | None) -> NoetlError:
     """Why an append did not find what it expected, seen afterwards: the end of the log and its owner."""
     execution_id = append.execution_id
-    if found is None and begins(append) and append.newest and key_of(append) is None and append.summary:
+    if standing is None and begins(append) and append.newest and key_of(append) is None and append.summary:
         return outdated(append.summary)
-    if found is None and begins(append):
+    if standing is None and begins(append):
         return Conflict(f"an execution with the idempotency key {key_of(append)!r} already exists")
-    if found is None:
+    if standing is None:
         return unknown_execution(execution_id)
     if begins(append):
         return Conflict(f"the execution {execution_id} already exists")
-    if found[0] != append.expected:
-        return Conflict(f"the log of {execution_id} ends at {found[0]}, not at {append.expected}")
+    if standing[0] != append.expected:
+        return Conflict(f"the log of {execution_id} ends at {standing[0]}, not at {append.expected}")
     try:
-        check_owner(append, found[1])
+        check_owner(append, standing[1])
     except Conflict as error:
         return error
     return Conflict(f"the log of {execution_id} was being written by another")

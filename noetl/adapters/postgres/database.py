@@ -67,8 +67,8 @@ class Database:
 
     async def connect(self, **settings: str) -> asyncpg.Connection:
         """A connection of its own, with settings of its own."""
-        wanted = self._settings() | settings
-        return await asyncpg.connect(self._dsn, timeout=self.patience_s, server_settings=wanted)
+        server_settings = self._settings() | settings
+        return await asyncpg.connect(self._dsn, timeout=self.patience_s, server_settings=server_settings)
 
     def _settings(self) -> dict[str, str]:
         return {"search_path": SCHEMA, "jit": "off", "application_name": f"noetl {self.session:x}"}

@@ -93,24 +93,24 @@ class PostgresStore(SqlStore):
         """Append durably."""
         check_append(append, append.expected)
         if not await self._writer.write(append):
-            found = await self._rows("standing", append.execution_id)
-            raise refusal(append, found[0] if found else None)
+            rows = await self._rows("standing", append.execution_id)
+            raise refusal(append, rows[0] if rows else None)
 
     async def log(self, execution_id: str) -> StoredLog:
         """The newest snapshot and the rows behind it."""
-        found = await self._rows("recovery", execution_id)
-        if not found:
+        executions = await self._rows("recovery", execution_id)
+        if not executions:
             raise unknown_execution(execution_id)
-        seq, state, head, number = found[0]
+        seq, state, head, number = executions[0]
         rows = [Row(*row) for row in await self._rows("rows_behind", number, seq or 0)]
         return StoredLog(state, rows, rows[-1].hash if rows else head or b"")
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
         """Rows in order, from the one that holds an event."""
-        found = await self._rows("rows_from", execution_id, first, limit)
-        if not found:
+        rows = await self._rows("rows_from", execution_id, first, limit)
+        if not rows:
             await self._row_of("standing", execution_id)
-        return [Row(*row) for row in found]
+        return [Row(*row) for row in rows]
 
     async def end(self, execution_id: str) -> int:
         """The number of the newest event."""
@@ -142,23 +142,23 @@ class PostgresStore(SqlStore):
 
     async def claim(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         """Become the one writer of an execution, or stay it."""
-        known, claimed = (await self._write("claim", execution_id, owner, lease_ms, self._now()))[0]
-        if not known:
+        exists, claimed = (await self._write("claim", execution_id, owner, lease_ms, self._now()))[0]
+        if not exists:
             raise unknown_execution(execution_id)
         return bool(claimed)
 
     async def take_in_hand(self, execution_id: str, owner: str, *, always: bool = False) -> str | None:
         """Note that an owner is about to read or decide on an execution."""
-        found = await self._write("take_in_hand", execution_id, owner, always)
-        return found[0][0] if found else None
+        rows = await self._write("take_in_hand", execution_id, owner, always)
+        return rows[0][0] if rows else None
 
     async def release(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         """Become the owner of an execution that is stuck."""
-        told = (await self.summary(execution_id)).stuck
-        if told is None:
+        stuck = (await self.summary(execution_id)).stuck
+        if stuck is None:
             return False
-        why = msgspec.json.decode(told, type=Stuck)
-        values = (why.status, custody_after(why), self._now(), told)
+        why = msgspec.json.decode(stuck, type=Stuck)
+        values = (why.status, custody_after(why), self._now(), stuck)
         return bool(await self._write("release", execution_id, owner, lease_ms, *values))
 
     async def owned(self, execution_id: str) -> bool:

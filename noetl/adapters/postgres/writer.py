@@ -80,36 +80,36 @@ class Writer:
                 continue
             group = self._group = self._next_group()
             try:
-                settled: list[Settled] = await self._commit([one.append for one in group])
+                settled: list[Settled] = await self._commit([waiting.append for waiting in group])
             except NoetlError as error:  # the database is away: whoever waits behind would only wait longer
                 group += self._queue
                 self._queue.clear()
                 settled = [error] * len(group)
-            for one, answer in zip(group, settled, strict=True):
-                _answer(one.future, answer)
+            for waiting, answer in zip(group, settled, strict=True):
+                _answer(waiting.future, answer)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """Nobody waits for a writer that is gone."""
-        for one in (*self._group, *self._queue):
-            _answer(one.future, _broken(task))
+        for waiting in (*self._group, *self._queue):
+            _answer(waiting.future, _broken(task))
         self._queue.clear()
 
     def _next_group(self) -> list[_Waiting]:
         """As many as may go together: of one execution or one idempotency key only the first."""
         group: list[_Waiting] = []
         later: list[_Waiting] = []
-        seen: set[str | None] = set()
+        keys: set[str | None] = set()
         size = 0
         while self._queue and len(group) < MOST_APPENDS and size < MOST_BYTES:
-            one = self._queue.popleft()
-            key = key_of(one.append)
-            if one.append.execution_id in seen or (key is not None and f"key {key}" in seen):
-                later.append(one)
-                seen.add(one.append.execution_id)
+            waiting = self._queue.popleft()
+            key = key_of(waiting.append)
+            if waiting.append.execution_id in keys or (key is not None and f"key {key}" in keys):
+                later.append(waiting)
+                keys.add(waiting.append.execution_id)
                 continue
-            seen |= {one.append.execution_id} | ({f"key {key}"} if key is not None else set())
-            group.append(one)
-            size += weight(one.append)
+            keys |= {waiting.append.execution_id} | ({f"key {key}"} if key is not None else set())
+            group.append(waiting)
+            size += weight(waiting.append)
         self._queue.extendleft(reversed(later))
         return group
 

@@ -30,10 +30,10 @@ def append(connection: apsw.Connection, append: Append, now: int) -> None:
         _begin(connection, append.summary, append.claim, now)
         if append.newest:
             _check_newest(connection, append.summary)
-    found = fetch(connection, sql.NUMBER_AND_END, (append.execution_id,))
-    if not found:
+    rows = fetch(connection, sql.NUMBER_AND_END, (append.execution_id,))
+    if not rows:
         raise unknown_execution(append.execution_id)
-    number, end, owner = found[0]
+    number, end, owner = rows[0]
     check_append(append, end)
     if append.expected > 0:
         check_owner(append, owner)
@@ -84,19 +84,19 @@ def discard(connection: apsw.Connection, letters: Sequence[int]) -> None:
 
 def take_in_hand(connection: apsw.Connection, execution_id: str, owner: str, always: bool) -> str | None:
     """Note that an owner is about to read or decide on an execution; who had it in hand."""
-    found = fetch(connection, sql.IN_HAND, (execution_id,))
-    before: str | None = found[0][0] if found else None
-    if found and (always or before is not None):
+    rows = fetch(connection, sql.IN_HAND, (execution_id,))
+    before: str | None = rows[0][0] if rows else None
+    if rows and (always or before is not None):
         connection.execute(sql.TAKE_IN_HAND, (owner, execution_id))
     return before
 
 
 def release(connection: apsw.Connection, execution_id: str, owner: str, until: int) -> bool:
     """Become the owner of an execution that is stuck."""
-    found = fetch(connection, sql.STUCK, (execution_id,))
-    if not found:
+    rows = fetch(connection, sql.STUCK, (execution_id,))
+    if not rows:
         return False
-    why = msgspec.json.decode(found[0][0], type=Stuck)
+    why = msgspec.json.decode(rows[0][0], type=Stuck)
     connection.execute(sql.RELEASE, (why.status, custody_after(why), owner, until, execution_id))
     return True
 
@@ -128,10 +128,10 @@ def register(connection: apsw.Connection, entry: PlaybookText) -> PlaybookText:
 
 def trim(connection: apsw.Connection, execution_id: str, rows: Sequence[Row], whole_at: int | None) -> None:
     """Put rows that say less in the place of the same ones."""
-    found = fetch(connection, sql.IS_OVER, (execution_id,))
-    if not found:
+    executions = fetch(connection, sql.IS_OVER, (execution_id,))
+    if not executions:
         raise Conflict(f"execution {execution_id} is not over")
-    number = found[0][0]
+    number = executions[0][0]
     values = [(row.body, row.seal, number, row.first, row.last) for row in rows]
     connection.executemany(sql.TRIM_ROW, values)
     if whole_at is not None:

@@ -205,10 +205,10 @@ def _json(value: object) -> str:
 
 
 def _number(connection: apsw.Connection, execution_id: str) -> int:
-    found = fetch(connection, sql.NUMBER, (execution_id,))
-    if not found:
+    rows = fetch(connection, sql.NUMBER, (execution_id,))
+    if not rows:
         raise unknown_execution(execution_id)
-    return int(found[0][0])
+    return int(rows[0][0])
 
 
 def _log(connection: apsw.Connection, execution_id: str) -> StoredLog:

@@ -83,7 +83,7 @@ class Writer:
                 self._connection.execute("COMMIT")
         except apsw.Error as error:
             self._undo()
-            return [(None, self._told(error))] * len(jobs)
+            return [(None, self._write_error(error))] * len(jobs)
         return settled
 
     def _only(self, job: Job) -> Settled:
@@ -114,9 +114,9 @@ class Writer:
                 self._connection.execute("ROLLBACK")
 
     def _named(self, error: Exception) -> Exception:
-        return self._told(error) if isinstance(error, apsw.Error) else error
+        return self._write_error(error) if isinstance(error, apsw.Error) else error
 
-    def _told(self, error: apsw.Error) -> NoetlError:
+    def _write_error(self, error: apsw.Error) -> NoetlError:
         backend_error = trouble(f"the database {self._connection.filename} could not be written", error)
         backend_error.__cause__ = error
         return backend_error
@@ -124,8 +124,8 @@ class Writer:
 
 def _answer(jobs: list[_Waiting], settled: list[Settled]) -> None:
     by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Waiter, Settled]]] = {}
-    for one, answer in zip(jobs, settled, strict=True):
-        by_loop.setdefault(one.loop, []).append((one.future, answer))
+    for waiting, answer in zip(jobs, settled, strict=True):
+        by_loop.setdefault(waiting.loop, []).append((waiting.future, answer))
     for loop, answers in by_loop.items():
         with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
             loop.call_soon_threadsafe(_settle, answers)

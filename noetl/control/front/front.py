@@ -424,12 +424,12 @@ class LocalFront:
             hint = f"did you mean '{near}'?" if near else f"its steps: {', '.join(known)}"
             raise NotFound(f"the playbook has no step '{step}'", hint=hint)
 
-    async def diff(self, one: str, other: str) -> Difference:
+    async def diff(self, first: str, other: str) -> Difference:
         """How two executions differ."""
         from noetl.core.reading.compare import Course, compare
 
         courses = []
-        for execution_id in (one, other):
+        for execution_id in (first, other):
             courses.append(course := Course(State(execution_id)))
             async for row in rows_of(self._store, execution_id):
                 course.take(events_of(row))
