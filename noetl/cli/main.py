@@ -4,14 +4,14 @@ Only click is imported here. A command's module is loaded when that command is c
 quick; a new command is one line in COMMANDS and one module with a `command`.
 """
 
-import importlib
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import click
 
 from noetl import __version__
+from noetl.cli.command_classes import LazyGroup
 from noetl.cli.exit_codes import EXIT_CODES, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE
 
 # Group -> command -> its line in the help. The module is noetl.cli.commands.<command>.
@@ -63,34 +63,18 @@ Examples:
 """
 
 
-class LazyGroup(click.Group):
-    """The command group: loads a command when it is asked for, prints help by group."""
+class Commands(LazyGroup):
+    """Every command, by group in the help."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every command name, in the order of the help."""
-        return [name for commands in COMMANDS.values() for name in commands]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command's module, the only moment at which it is needed."""
-        name = ALIASES.get(cmd_name, cmd_name)
-        if name not in self.list_commands(ctx):
-            return None
-        command: click.Command = importlib.import_module(f"noetl.cli.commands.{name}").command
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or name the nearest one."""
-        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            raise click.UsageError(_unknown_command(args[0], self.list_commands(ctx)), ctx)
-        return super().resolve_command(ctx, args)
+    package = "noetl.cli.commands."
+    lines: ClassVar = {name: line for commands in COMMANDS.values() for name, line in commands.items()}
+    aliases = ALIASES
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The whole help: one line per command, grouped."""
         formatter.write("NoETL: durable workflows written as YAML playbooks.\n\n")
         formatter.write("Usage: noetl COMMAND [OPTIONS] [ARGUMENTS]\n")
-        width = max(len(_with_aliases(name)) for name in self.list_commands(ctx))
+        width = max(map(len, map(_with_aliases, self.lines)))
         for title, commands in COMMANDS.items():
             with formatter.section(title):
                 formatter.write_dl(
@@ -105,15 +89,8 @@ def _with_aliases(name: str) -> str:
     return ", ".join([name, *(alias for alias, target in ALIASES.items() if target == name)])
 
 
-def _unknown_command(name: str, names: list[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, [*names, *ALIASES], n=1)
-    return f"there is no command '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
-
-
 @click.command(
-    cls=LazyGroup,
+    cls=Commands,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )

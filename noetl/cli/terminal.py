@@ -5,12 +5,14 @@ Nothing here knows a command or a playbook. Colour is only used on a terminal, a
 
 import os
 import sys
-from typing import Literal, TextIO
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, TextIO, TypeVar
 
 import click
 
 from noetl.cli.exit_codes import EXIT_CLOSED_PIPE
 
+Item = TypeVar("Item")
 Tone = Literal["error", "warning", "info", "good", "strong", "faint"]
 
 TONES: dict[Tone, dict[str, str | bool]] = {
@@ -50,6 +52,36 @@ def emit(text: str) -> None:
         raise click.exceptions.Exit(EXIT_CLOSED_PIPE) from None
 
 
+def indented_json(value: object) -> str:
+    """A value as indented JSON text."""
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def emit_json(value: object) -> None:
+    """Write data to stdout for programs."""
+    emit(indented_json(value))
+
+
+def emit_list(
+    items: Sequence[Item],
+    line: Callable[[Item], str],
+    *,
+    fields: Callable[[Item], object],
+    empty: str,
+    as_json: bool,
+) -> None:
+    """Write a list to stdout: a line for each, or for programs its fields; `empty` when there is none."""
+    if as_json:
+        emit_json([fields(item) for item in items])
+        return
+    if not items:
+        note(empty)
+    for item in items:
+        emit(line(item))
+
+
 def note(text: str) -> None:
     """Write anything that is not data to stderr."""
     click.echo(text, err=True, color=True)
@@ -61,6 +93,11 @@ def failure(code: str, message: str, hint: str | None = None, *, verb: str = "fi
     note(paint(f"error[{code}]", "error") + paint(f": {message}", "strong"))
     if hint:
         note(f"  {paint('=', 'info')} {verb}: {hint}")
+
+
+def width_of(names: Iterable[str]) -> int:
+    """How wide a column of names is."""
+    return max(map(len, names), default=0)
 
 
 def counted(number: int, noun: str) -> str:

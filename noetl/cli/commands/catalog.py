@@ -1,21 +1,21 @@
 """`noetl catalog`: the registered playbooks, by path and version."""
 
-import asyncio
 import difflib
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
 from noetl.cli import options
+from noetl.cli.command_classes import Group
 from noetl.cli.commands import register
-from noetl.cli.terminal import emit, note
+from noetl.cli.terminal import counted, emit, emit_json, emit_list, note
+from noetl.core.event import iso
 from noetl.errors import NotFound
 from noetl.ports.front import Front
 from noetl.ports.store import PlaybookText
 
 
-@click.group("catalog")
+@click.group("catalog", cls=Group)
 def command() -> None:
     """Register, list, show, compare and delete playbooks by path and version.
 
@@ -31,24 +31,18 @@ command.add_command(register.command)
 @click.argument("path", required=False)
 @options.server
 @options.as_json
-def list_playbooks(path: str | None, as_json: bool) -> None:
+async def list_playbooks(path: str | None, as_json: bool) -> None:
     """List the newest version of every playbook, or every version of PATH."""
-    entries = asyncio.run(_entries(path))
-    if as_json:
-        from noetl.cli.running.run_summary import indented_json
-
-        emit(indented_json([_entry_fields(entry) for entry in entries]))
-        return
-    if not entries:
-        note("the catalog is empty; register a playbook with: noetl register FILE")
-    for entry in entries:
-        moment = _entry_fields(entry)["registered_at"][:19]
-        emit(f"{entry.path} v{entry.version}  {moment}  {entry.file or ''}".rstrip())
+    empty = "the catalog is empty; register a playbook with: noetl register FILE"
+    emit_list(await _entries(path), _line, fields=_entry_fields, empty=empty, as_json=as_json)
 
 
-def _entry_fields(entry: PlaybookText) -> dict[str, Any]:
-    from noetl.core.event import iso
+def _line(entry: PlaybookText) -> str:
+    moment = iso(entry.registered_at)[:19]
+    return f"{entry.path} v{entry.version}  {moment}  {entry.file or ''}".rstrip()
 
+
+def _entry_fields(entry: PlaybookText) -> dict[str, object]:
     identity = {"path": entry.path, "version": entry.version, "hash": entry.hash}
     details = {"description": entry.description, "file": entry.file}
     return {**identity, **details, "registered_at": iso(entry.registered_at)}
@@ -81,13 +75,11 @@ def _unknown_path(path: str) -> NotFound:
 )
 @options.server
 @options.as_json
-def show(path: str, version: int | None, as_json: bool) -> None:
+async def show(path: str, version: int | None, as_json: bool) -> None:
     """Print the text of a registered playbook."""
-    (entry,) = asyncio.run(_texts(path, version))
+    (entry,) = await _texts(path, version)
     if as_json:
-        from noetl.cli.running.run_summary import indented_json
-
-        emit(indented_json({**_entry_fields(entry), "text": entry.text}))
+        emit_json({**_entry_fields(entry), "text": entry.text})
     else:
         emit(entry.text.removesuffix("\n"))
 
@@ -108,22 +100,20 @@ async def _texts(path: str, *versions: int | None) -> list[PlaybookText]:
 @click.argument("second", type=click.IntRange(min=1), required=False, metavar="[B]")
 @options.server
 @options.as_json
-def diff(path: str, first: int | None, second: int | None, as_json: bool) -> None:
+async def diff(path: str, first: int | None, second: int | None, as_json: bool) -> None:
     """Compare two versions of a playbook: A with B, A with the newest, or the newest with the one before."""
     if first is None:
-        entries = asyncio.run(_entries(path))
+        entries = await _entries(path)
         if len(entries) < 2:
             raise NotFound(
                 f"'{path}' has only one version", hint=f"noetl catalog show {path}{options.server_flag()}"
             )
         first = entries[1].version
-    older, newer = asyncio.run(_texts(path, first, second))
+    older, newer = await _texts(path, first, second)
     lines = _diff_lines(older, newer)
     if as_json:
-        from noetl.cli.running.run_summary import indented_json
-
         sides = {"path": path, "a": older.version, "b": newer.version, "same": older.text == newer.text}
-        emit(indented_json({**sides, "diff": lines}))
+        emit_json({**sides, "diff": lines})
         return
     for line in lines:
         emit(line)
@@ -142,10 +132,9 @@ def _diff_lines(older: PlaybookText, newer: PlaybookText) -> list[str]:
 @click.argument("path")
 @click.option("--version", type=click.IntRange(min=1), metavar="N", help="Only this version.")
 @options.server
-def delete(path: str, version: int | None) -> None:
+async def delete(path: str, version: int | None) -> None:
     """Take a playbook off the catalog; executions that ran it keep its text, its file stays."""
     from noetl.cli.connection.connection import call_front
 
-    delete = call_front(lambda front: front.delete_playbook(path, version), _unknown_path(path))
-    count = asyncio.run(delete)
-    note(f"deleted {path}: {count} version{'' if count == 1 else 's'}")
+    count = await call_front(lambda front: front.delete_playbook(path, version), _unknown_path(path))
+    note(f"deleted {path}: {counted(count, 'version')}")

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from noetl.cli.terminal import emit, note, width_of
+from noetl.errors import NotFound
 from noetl.json_value import Json
 
 if TYPE_CHECKING:
@@ -34,7 +36,6 @@ def command(playbook: str, step_name: str | None, debug_map: bool, as_json: bool
     into plain tasks. The result is itself a valid playbook. FILE may be - for standard input.
     """
     from noetl.cli.playbooks.require_valid import require_valid
-    from noetl.cli.terminal import emit, note
 
     checked = require_valid(playbook)
     if checked is None:
@@ -66,8 +67,6 @@ def _with_label(tree: object) -> dict[str, Any]:
 def _step(tree: dict[str, Any], name: str) -> dict[str, Json]:
     import difflib
 
-    from noetl.errors import NotFound
-
     steps: dict[str, dict[str, Json]] = {step["step"]: step for step in tree["workflow"]}
     if name in steps:
         return steps[name]
@@ -81,7 +80,7 @@ def _debug_map(checked: "CheckResult", step_name: str | None, as_json: bool) -> 
     if as_json:
         return json.dumps([_origin(origin) for origin in origins], indent=2, ensure_ascii=False)
     rows = [(f"{o.owner}/{o.label}", f"{checked.name}:{o.mark.line}:{o.mark.column}") for o in origins]
-    width = max((len(label) for label, _ in rows), default=0)
+    width = width_of(label for label, _ in rows)
     return "\n".join(f"{label.ljust(width)}  {place}" for label, place in rows)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from noetl.cli import options
-from noetl.cli.terminal import emit, note
+from noetl.cli.terminal import emit_list, note, width_of
 from noetl.errors import NotFound
 from noetl.settings import CONTEXTS_NAME, Context, contexts, load
 
@@ -78,26 +78,19 @@ def use(name: str | None, none: bool) -> None:
 def list_contexts(as_json: bool) -> None:
     """List the contexts; the one in use is marked. No token is shown."""
     _, entries = _contexts()
-    if as_json:
-        from noetl.cli.running.run_summary import indented_json
+    width = width_of(entry.name for entry in entries)
 
-        rows = [
-            {
-                "name": entry.name,
-                "server": entry.server,
-                "token": entry.token is not None,
-                "current": entry.current,
-            }
-            for entry in entries
-        ]
-        emit(indented_json(rows))
-        return
-    if not entries:
-        note("no contexts; add one with: noetl context add NAME URL")
-    width = max((len(entry.name) for entry in entries), default=0)
-    for entry in entries:
+    def line(entry: Context) -> str:
         token = "  with a token" if entry.token else ""
-        emit(f"{'*' if entry.current else ' '} {entry.name:<{width}}  {entry.server}{token}")
+        return f"{'*' if entry.current else ' '} {entry.name:<{width}}  {entry.server}{token}"
+
+    empty = "no contexts; add one with: noetl context add NAME URL"
+    emit_list(entries, line, fields=_fields, empty=empty, as_json=as_json)
+
+
+def _fields(entry: Context) -> dict[str, object]:
+    has_token = entry.token is not None
+    return {"name": entry.name, "server": entry.server, "token": has_token, "current": entry.current}
 
 
 @command.command("remove")
@@ -132,7 +125,7 @@ def _write(home: Path, entries: Iterable[Context]) -> None:
     draft = home / f".{CONTEXTS_NAME}.{os.getpid()}"
     try:
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(_toml(sorted(entries, key=lambda one: one.name)))
+            file.write(_toml(sorted(entries, key=lambda entry: entry.name)))
         draft.replace(home / CONTEXTS_NAME)
     finally:
         draft.unlink(missing_ok=True)
@@ -149,10 +142,5 @@ def _toml(entries: list[Context]) -> str:
 def _toml_string(text: str) -> str:
     """A basic string of TOML."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return (
-        '"'
-        + "".join(
-            character if character.isprintable() else f"\\u{ord(character):04x}" for character in escaped
-        )
-        + '"'
-    )
+    letters = (letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in escaped)
+    return f'"{"".join(letters)}"'

@@ -7,13 +7,15 @@ import sys
 import click
 
 from noetl.cli import options
-from noetl.cli.terminal import emit, note
+from noetl.cli.command_classes import Group
+from noetl.cli.terminal import counted, emit, emit_json, emit_list, note, width_of
+from noetl.errors import Conflict
 from noetl.json_value import Json
 
 NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
 
-@click.group("credential")
+@click.group("credential", cls=Group)
 def command() -> None:
     """Store secrets that playbooks use by name, sealed with AES-256-GCM. No command prints a value.
 
@@ -30,17 +32,19 @@ def command() -> None:
 @click.option("--value", metavar="TEXT|-", help="The one secret value; `-` reads it from standard input.")
 @click.option("--input", "file", metavar="FILE|-", help="Fields from a JSON or YAML file.")
 @options.server
-def set_credential(name: str, fields: tuple[str, ...], value: str | None, file: str | None) -> None:
+async def set_credential(name: str, fields: tuple[str, ...], value: str | None, file: str | None) -> None:
     """Store a credential; one that has the name is replaced.
 
     What stands on a command line can be seen by others: prefer `--value -` or `--input -`.
     """
     if not NAME.fullmatch(name):
         raise click.UsageError(f"'{name}' is no name for a credential: use letters, digits, _ . and -")
+    from noetl.cli.connection.connection import connect
     from noetl.control.credential_spelling import current_fields
 
     material = current_fields(_material(fields, value, file))
-    asyncio.run(_keep(name, material))
+    async with connect(make=True) as connection:
+        await connection.front.put_credential(name, material)
     note(f"stored {name}: {', '.join(material)}")
 
 
@@ -64,47 +68,36 @@ def _material(fields: tuple[str, ...], value: str | None, file: str | None) -> d
     return material
 
 
-async def _keep(name: str, material: dict[str, Json]) -> None:
-    from noetl.cli.connection.connection import connect
-
-    async with connect(make=True) as connection:
-        await connection.front.put_credential(name, material)
-
-
 @command.command("list")
 @options.server
 @options.as_json
-def list_credentials(as_json: bool) -> None:
+async def list_credentials(as_json: bool) -> None:
     """List the names of credentials and when each was set."""
     from noetl.cli.connection.connection import list_from_front
     from noetl.core.event import iso
 
-    credentials = asyncio.run(list_from_front(lambda front: front.credentials()))
-    names = [(name, iso(moment)) for name, moment in credentials]
-    if as_json:
-        from noetl.cli.running.run_summary import indented_json
+    credentials = await list_from_front(lambda front: front.credentials())
+    rows = [{"name": name, "set_at": iso(moment)} for name, moment in credentials]
+    width = width_of(row["name"] for row in rows)
+    empty = "no credentials; store one with: noetl credential set NAME --value -"
 
-        emit(indented_json([{"name": name, "set_at": moment} for name, moment in names]))
-        return
-    if not names:
-        note("no credentials; store one with: noetl credential set NAME --value -")
-    width = max((len(name) for name, _ in names), default=0)
-    for name, moment in names:
-        emit(f"{name:<{width}}  set {moment[:19]}")
+    def line(row: dict[str, str]) -> str:
+        return f"{row['name']:<{width}}  set {row['set_at'][:19]}"
+
+    emit_list(rows, line, fields=dict, empty=empty, as_json=as_json)
 
 
 @command.command("show")
 @click.argument("name")
 @options.server
 @options.as_json
-def show(name: str, as_json: bool) -> None:
+async def show(name: str, as_json: bool) -> None:
     """Show which fields a credential has and when it was set; never their values."""
     from noetl.cli.connection.connection import call_front
-    from noetl.cli.running.run_summary import indented_json
 
-    fields = asyncio.run(call_front(lambda front: front.credential(name)))
+    fields = await call_front(lambda front: front.credential(name))
     if as_json:
-        emit(indented_json(fields))
+        emit_json(fields)
     else:
         emit(f"{name}  set {fields['set_at'][:19]}\nfields: {', '.join(fields['fields'])}")
 
@@ -112,37 +105,30 @@ def show(name: str, as_json: bool) -> None:
 @command.command("delete")
 @click.argument("name")
 @options.server
-def delete(name: str) -> None:
+async def delete(name: str) -> None:
     """Forget a credential."""
-    asyncio.run(_delete(name))
+    from noetl.cli.connection.connection import call_front
+
+    await call_front(lambda front: front.delete_credential(name))
     note(f"deleted {name}")
-
-
-async def _delete(name: str) -> None:
-    from noetl.cli.connection.connection import connect
-
-    async with connect() as connection:
-        await connection.front.delete_credential(name)
 
 
 @command.command("rotate-key")
 @options.server
-def rotate_key() -> None:
+async def rotate_key() -> None:
     """Make a new key and seal every credential of this project with it.
 
     The older key stays in the key file, since credentials of other projects may be sealed with it. A key that
     is given as NOETL_KEY is changed by you: set NOETL_KEY=NEW,OLD, run this, then set NOETL_KEY=NEW. A server
     is told to seal with the newest of the keys that it was started with.
     """
-    count = asyncio.run(_rotate())
-    note(f"sealed {count} credential{'' if count == 1 else 's'} with the new key")
+    note(f"sealed {counted(await _rotate(), 'credential')} with the new key")
 
 
 async def _rotate() -> int:
     from noetl.adapters.secrets.sealed_credentials import add_key
     from noetl.cli.connection.connection import connect, connect_server
     from noetl.cli.connection.embedded_engine import current_settings
-    from noetl.errors import Conflict
 
     settings = current_settings()
     if settings.server is not None:  # its key is its operator's; here it is only told to use the newest

@@ -1,12 +1,16 @@
 """`noetl db`: the store's schema, what is in it, and what may go. The work is done elsewhere."""
 
 import asyncio
+import dataclasses
 import re
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from noetl.adapters.clock.wall import now_ms
+from noetl.cli.command_classes import Group
+from noetl.cli.terminal import counted, emit, emit_json, indented_json, note, width_of
+from noetl.errors import NotFound
 
 if TYPE_CHECKING:
     from noetl.cli.store_admin import StoreAdmin
@@ -38,7 +42,7 @@ class Span(click.ParamType[int]):
         return int(match[1]) * UNITS[match[2]] * 1000
 
 
-@click.group("db", epilog=EPILOG)
+@click.group("db", cls=Group, epilog=EPILOG)
 def command() -> None:
     """The store of this project: its schema, what is in it, and what may go."""
 
@@ -47,20 +51,17 @@ def command() -> None:
 def init() -> int:
     """Make the store. Commands that need one make it themselves; this is for looking after it first."""
     from noetl.cli.store_admin import store_admin
-    from noetl.cli.terminal import note
 
     admin = store_admin()
     before, after = admin.migrate()
     schema_words = f"schema {after}" if before in (0, after) else f"schema {before} -> {after}"
-    note(f"{'there is a store already' if before else 'made a store'}: {admin.shown} ({schema_words})")
+    note(f"{'there is a store already' if before else 'made a store'}: {admin.location} ({schema_words})")
     return 0
 
 
 @command.command("migrate")
 def migrate() -> int:
     """Bring the schema of the store up to date. Opening a store does the same."""
-    from noetl.cli.terminal import note
-
     before, after = _existing().migrate()
     note(f"schema {after}: up to date" if before == after else f"schema {before} -> {after}")
     return 0
@@ -70,12 +71,9 @@ def migrate() -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print the same as data.")
 def status(as_json: bool) -> int:
     """Say how far the schema is, how much the store holds, and what has been due for longest."""
-    from noetl.cli.running.run_summary import indented_json
-    from noetl.cli.terminal import emit
-
     admin = _existing()
     schema, newest = admin.version(), admin.newest
-    facts: dict[str, Any] = {"store": admin.shown, "schema": schema, "newest_schema": newest}
+    facts: dict[str, Any] = {"store": admin.location, "schema": schema, "newest_schema": newest}
     if schema == newest:
         extent, footprint = asyncio.run(_measure(admin))
         facts |= {**_as_data(extent), "payloads": footprint[0], "payload_bytes": footprint[1]}
@@ -104,22 +102,15 @@ def gc(older_than: int, executions_older_than: int | None, dry_run: bool, as_jso
 
     Nothing of an execution is removed while it runs, or while its parent, a child or a retry of it does.
     """
-    import dataclasses
-
-    from noetl.cli.running.run_summary import indented_json
-    from noetl.cli.terminal import emit, note
-
     collected = asyncio.run(_collect(_existing(), older_than, executions_older_than, dry_run))
     if as_json:
-        emit(indented_json({**dataclasses.asdict(collected), "dry_run": dry_run}))
+        emit_json({**dataclasses.asdict(collected), "dry_run": dry_run})
     else:
         note(_collected_line(collected, dry_run))
     return 0
 
 
 def _collected_line(collected: "Collected", dry_run: bool) -> str:
-    from noetl.cli.terminal import counted
-
     verb = "would remove" if dry_run else "removed"
     verb += f" {counted(collected.payloads, 'payload')} ({size(collected.bytes)})"
     verb += f" and {counted(collected.executions, 'execution')}"
@@ -173,7 +164,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         lines += _content(facts)
     elif schema < newest:
         lines.append(("next", "noetl db migrate"))
-    width = max(len(name) for name, _ in lines)
+    width = width_of(name for name, _ in lines)
     return [f"{name.ljust(width)}  {value}" for name, value in lines]
 
 
@@ -203,9 +194,8 @@ def size(number: float) -> str:
 
 def _existing() -> "StoreAdmin":
     from noetl.cli.store_admin import store_admin
-    from noetl.errors import NotFound
 
     admin = store_admin()
     if admin.version() == 0:
-        raise NotFound(f"there is no store '{admin.shown}'", hint="noetl db init, or run a playbook")
+        raise NotFound(f"there is no store '{admin.location}'", hint="noetl db init, or run a playbook")
     return admin

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import click
 
+from noetl.cli.terminal import emit, note
+from noetl.errors import RequestError
+
 FORMATS = ("mermaid", "dot", "svg", "json", "pnml")
 SUFFIXES = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".json": "json", ".pnml": "pnml"}
 
@@ -33,7 +36,6 @@ def command(playbook: str, form: str | None, output: str | None) -> int:
     the Petri net for model checkers. FILE may be - for standard input.
     """
     from noetl.cli.playbooks.require_valid import require_valid
-    from noetl.cli.terminal import emit
     from noetl.dsl.net.diagram import sketch
 
     checked = require_valid(playbook)
@@ -51,9 +53,6 @@ def command(playbook: str, form: str | None, output: str | None) -> int:
 
 
 def _write(output: str, text: str) -> None:
-    from noetl.cli.terminal import note
-    from noetl.errors import RequestError
-
     try:
         Path(output).write_text(text + "\n", encoding="utf-8")
     except OSError as error:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from noetl.cli import options
+from noetl.cli.terminal import emit, emit_json, note
 
 if TYPE_CHECKING:
     from noetl.cli.playbooks.project_template import Project
@@ -29,21 +30,17 @@ def command(name: str | None, as_json: bool) -> int:
     NAME is a new or existing folder; without it, this one. No file is ever overwritten.
     """
     from noetl.cli.playbooks.project_template import begin
-    from noetl.cli.running.run_summary import indented_json
-    from noetl.cli.terminal import emit
 
     project = begin(name)
     if as_json:
         facts = {"folder": os.path.abspath(project.folder), "files": project.files, "kept": project.kept}
-        emit(indented_json({**facts, "next": project.commands}))
+        emit_json({**facts, "next": project.commands})
     else:
         _tell(project)
     return 0
 
 
 def _tell(project: "Project") -> None:
-    from noetl.cli.terminal import emit, note
-
     for file in project.files:
         emit(os.path.normpath(os.path.join(project.folder, file)))
     for file in project.kept:

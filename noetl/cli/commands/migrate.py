@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from noetl.cli.exit_codes import EXIT_USAGE
+from noetl.cli.playbooks import sources
+from noetl.cli.playbooks.migration_report import FileReport, Report, state_of
+from noetl.cli.playbooks.sources import STDIN, Source
+from noetl.cli.terminal import Paint, colourful, counted, emit, emit_json, failure, note
+from noetl.dsl.diagnostic import finding_fields
+from noetl.errors import PlaybookError, RequestError
+
 if TYPE_CHECKING:
-    from noetl.cli.playbooks.migration_report import FileReport
-    from noetl.cli.playbooks.sources import Source
-    from noetl.cli.terminal import Paint
     from noetl.dsl.migrate import Migrated
-    from noetl.errors import PlaybookError
 
 EPILOG = """\b
 Examples:
@@ -61,8 +65,6 @@ def command(
     folder (searched for playbooks), a glob pattern, or - for standard input, which --write rewrites to
     stdout. Notes on stderr say what was changed and what deserves a look.
     """
-    from noetl.cli.playbooks import sources
-
     if write and check:
         raise click.UsageError("--write and --check exclude each other")
     if report and diff:
@@ -78,30 +80,24 @@ def command(
 
 def _as_json(names: list[str], wanted: Wanted) -> int:
     """Every file with what was changed in it, what needs a look, and its text as it became."""
-    from noetl.cli.running.run_summary import indented_json
-    from noetl.cli.terminal import emit
-
-    found = [_examined(name, wanted) for name in names]
-    changed = sum(1 for file, _ in found if file.get("changed"))
-    emit(indented_json({"files": [file for file, _ in found], "changed": changed, "written": wanted.write}))
-    return max(code for _, code in found)
+    results = [_examined(name, wanted) for name in names]
+    changed = sum(1 for file, _ in results if file.get("changed"))
+    emit_json({"files": [file for file, _ in results], "changed": changed, "written": wanted.write})
+    return max(code for _, code in results)
 
 
 def _report(names: list[str], wanted: Wanted, as_json: bool) -> int:
     """One page about all files: how they come over, and what is said of them how often."""
-    from noetl.cli.playbooks.migration_report import Report
-    from noetl.cli.running.run_summary import indented_json
-    from noetl.cli.terminal import emit
+    results = [_reported(name, wanted) for name in names]
+    report = Report(tuple(file for file, _ in results))
+    if as_json:
+        emit_json(report.as_json())
+    else:
+        emit("\n".join(report.lines()))
+    return max(code for _, code in results)
 
-    found = [_reported(name, wanted) for name in names]
-    report = Report(tuple(file for file, _ in found))
-    emit(indented_json(report.as_json()) if as_json else "\n".join(report.lines()))
-    return max(code for _, code in found)
 
-
-def _reported(name: str, wanted: Wanted) -> "tuple[FileReport, int]":
-    from noetl.cli.exit_codes import EXIT_USAGE
-    from noetl.cli.playbooks.migration_report import FileReport, state_of
+def _reported(name: str, wanted: Wanted) -> tuple[FileReport, int]:
     from noetl.dsl.load import load
     from noetl.tools import kinds
 
@@ -118,41 +114,35 @@ def _reported(name: str, wanted: Wanted) -> "tuple[FileReport, int]":
 
 
 def _examined(name: str, wanted: Wanted) -> tuple[dict[str, Any], int]:
-    from noetl.cli.exit_codes import EXIT_USAGE
-    from noetl.cli.playbooks import sources
-    from noetl.dsl.diagnostic import finding_fields
-    from noetl.dsl.migrate import migrate
-    from noetl.errors import PlaybookError, RequestError
-    from noetl.tools import kinds
-
     try:
         source = sources.read(name)
-        migrated = migrate(source.data, kinds=kinds())
-        if wanted.write and migrated.changed and name != sources.STDIN:
+        migrated = _migrated(source)
+        if wanted.write and migrated.changed and name != STDIN:
             _replace(name, migrated.text)
     except PlaybookError as error:
-        return {"file": source.name, "diagnostics": [finding_fields(item) for item in error.diagnostics]}, 1
+        findings = [finding_fields(item) for item in error.diagnostics]
+        return {"file": source.name, "diagnostics": findings}, 1
     except RequestError as error:
         return {"file": name, "error": error.message}, EXIT_USAGE
     notes = [
         {"line": note.line, "message": note.message, "hint": note.hint, "look": note.look}
         for note in migrated.notes
     ]
-    found = {"file": source.name, "changed": migrated.changed, "notes": notes, "text": migrated.text}
-    return found, 1 if wanted.check and migrated.changed else 0
+    file = {"file": source.name, "changed": migrated.changed, "notes": notes, "text": migrated.text}
+    return file, 1 if wanted.check and migrated.changed else 0
+
+
+def _migrated(source: Source) -> "Migrated":
+    from noetl.dsl.migrate import migrate
+    from noetl.tools import kinds
+
+    return migrate(source.data, kinds=kinds())
 
 
 def _migrate_one(name: str, wanted: Wanted, quiet: bool) -> int:
-    from noetl.cli.exit_codes import EXIT_USAGE
-    from noetl.cli.playbooks import sources
-    from noetl.cli.terminal import failure
-    from noetl.dsl.migrate import migrate
-    from noetl.errors import PlaybookError, RequestError
-    from noetl.tools import kinds
-
     try:
         source = sources.read(name)
-        migrated = migrate(source.data, kinds=kinds())
+        migrated = _migrated(source)
         _deliver(name, source, migrated, wanted)
     except PlaybookError as error:
         _refuse(source, error)
@@ -165,11 +155,8 @@ def _migrate_one(name: str, wanted: Wanted, quiet: bool) -> int:
     return 1 if wanted.check and migrated.changed else 0
 
 
-def _deliver(name: str, source: "Source", migrated: "Migrated", wanted: Wanted) -> None:
+def _deliver(name: str, source: Source, migrated: "Migrated", wanted: Wanted) -> None:
     """Print the diff and write the file, as far as that was asked for."""
-    from noetl.cli.playbooks.sources import STDIN
-    from noetl.cli.terminal import emit
-
     if wanted.diff and migrated.changed:
         emit(_unified(source.name, source.data.decode(), migrated.text))
     if wanted.write and name == STDIN:
@@ -181,33 +168,25 @@ def _deliver(name: str, source: "Source", migrated: "Migrated", wanted: Wanted) 
 def _unified(name: str, old: str, new: str) -> str:
     import difflib
 
-    from noetl.cli.terminal import Paint, colourful
-
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), name, name, lineterm="")
     paint = Paint(colourful(sys.stdout))
     return "\n".join(_painted(line, paint) for line in lines)
 
 
-def _painted(line: str, paint: "Paint") -> str:
+def _painted(line: str, paint: Paint) -> str:
     if line.startswith(("---", "+++")):
         return paint(line, "strong")
     if line.startswith("@@"):
         return paint(line, "info")
-    return (
-        paint(line, "error")
-        if line.startswith("-")
-        else paint(line, "good")
-        if line.startswith("+")
-        else line
-    )
+    if line.startswith("-"):
+        return paint(line, "error")
+    return paint(line, "good") if line.startswith("+") else line
 
 
 def _replace(name: str, text: str) -> None:
     """Put a text in the place of a file: all of it or nothing, with the file's own permissions."""
     import shutil
     import tempfile
-
-    from noetl.errors import RequestError
 
     path = os.path.realpath(name)
     try:
@@ -226,21 +205,16 @@ def _replace(name: str, text: str) -> None:
         raise RequestError(f"cannot write '{name}': {error.strerror or error}") from error
 
 
-def _refuse(source: "Source", error: "PlaybookError") -> None:
+def _refuse(source: Source, error: PlaybookError) -> None:
     """Show why a text cannot be read at all."""
     from noetl.cli.formats.text import findings_text
-    from noetl.cli.playbooks.validation import CheckResult
-    from noetl.cli.terminal import Paint, colourful, note
-    from noetl.dsl.load import Loaded
+    from noetl.cli.playbooks.validation import with_findings
 
-    checked = CheckResult(source, Loaded(None, None, None, error.diagnostics, {}))
-    note(findings_text([checked], Paint(colourful(sys.stderr))))
+    note(findings_text([with_findings(source, error.diagnostics)], Paint(colourful(sys.stderr))))
 
 
-def _tell(source: "Source", migrated: "Migrated", wanted: Wanted) -> None:
+def _tell(source: Source, migrated: "Migrated", wanted: Wanted) -> None:
     """The notes of one file, and one line that says how it went."""
-    from noetl.cli.terminal import Paint, colourful, counted, note
-
     paint = Paint(colourful(sys.stderr))
     for item in migrated.notes:
         mark = paint("look", "warning") if item.look else paint("changed", "info")

@@ -1,34 +1,28 @@
 """`noetl register`, also `noetl catalog register`: keep playbooks in the catalog under their paths."""
 
-import asyncio
-
 import click
 
 from noetl.cli import options
+from noetl.cli.command_classes import Command
 from noetl.cli.connection.caller import caller
-from noetl.cli.terminal import emit
+from noetl.cli.playbooks.sources import find, is_test, read
+from noetl.cli.terminal import emit, indented_json
 
 
-@click.command("register")
+@click.command("register", cls=Command)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.server
 @options.as_json
-def command(files: tuple[str, ...], as_json: bool) -> int:
+async def command(files: tuple[str, ...], as_json: bool) -> int:
     """Register playbooks under their metadata.path; a changed text becomes the next version.
 
     FILE is a playbook, a folder of them, a glob pattern or `-`. When one has errors, none is registered.
     Tests of playbooks are left out.
     """
-    return asyncio.run(_register(files, as_json))
-
-
-async def _register(files: tuple[str, ...], as_json: bool) -> int:
     from noetl.cli.connection.connection import connect
     from noetl.cli.playbooks.bundle import bundle_files
     from noetl.cli.playbooks.playbook_text import file_of, text_of
-    from noetl.cli.playbooks.sources import find, is_test, read
     from noetl.cli.playbooks.validation import check
-    from noetl.cli.running.run_summary import indented_json
     from noetl.cli.running.watches import print_findings
 
     sources = [read(name) for name in find(files) if not is_test(name)]

@@ -1,11 +1,12 @@
 """`noetl run`: run a playbook, in this process or on a server, and say how it went."""
 
-import asyncio
 from typing import Literal, Unpack
 
 import click
 
 from noetl.cli import options
+from noetl.cli.command_classes import Command
+from noetl.cli.connection.caller import caller
 
 
 class RunChoices(options.OutputChoices):
@@ -31,7 +32,7 @@ FOR_A_NEW_RUN: dict[str, NewRunOption] = {
 SERVER = "Run on this server: its address, or the name of a context."
 
 
-@click.command("run")
+@click.command("run", cls=Command)
 @click.argument("playbook", required=False, metavar="FILE|PATH")
 @click.option(
     "--set",
@@ -51,7 +52,7 @@ SERVER = "Run on this server: its address, or the name of a context."
     "--fail-on-errors", is_flag=True, help="Exit with 1 also when iterations of a best-effort loop failed."
 )
 @click.option("--resume", is_flag=True, help="Go on with the newest execution instead of starting one.")
-def command(playbook: str | None, **choices: Unpack[RunChoices]) -> int:
+async def command(playbook: str | None, **choices: Unpack[RunChoices]) -> int:
     """Run a playbook and say how it went.
 
     FILE is a playbook file or `-`; PATH is the path of a registered playbook or of one in the project folder.
@@ -66,20 +67,18 @@ def command(playbook: str | None, **choices: Unpack[RunChoices]) -> int:
     """
     _check(playbook, choices)
     from noetl.cli.connection.connection import LAST
-    from noetl.cli.connection.embedded_engine import current_settings
     from noetl.cli.running import run_flow
     from noetl.cli.running.run_input import read_payload
+    from noetl.ports.front import Ask
 
-    settings = current_settings()
     payload = read_payload(choices["input_file"], choices["assignments"])
-    watch = run_flow.make_watch(**options.output_format(choices))
-    watch.fails_on_errors = choices["fail_on_errors"]
+    viewer = run_flow.Viewer(choices)
+    viewer.watch.fails_on_errors = choices["fail_on_errors"]
     if playbook is None:
-        return asyncio.run(run_flow.resume(settings, LAST, watch, choices["timeout"]))
-    run_options = run_flow.RunOptions(
-        payload, choices["timeout"], choices["until"], choices["idempotency_key"], choices["detach"]
-    )
-    return asyncio.run(run_flow.run(settings, playbook, run_options, watch))
+        return await run_flow.resume(viewer, LAST)
+    key, until = choices["idempotency_key"], choices["until"]
+    ask = Ask(workload=payload, idempotency_key=key, until=until, by=caller())
+    return await run_flow.run(viewer, playbook, ask, detach=choices["detach"])
 
 
 def _check(playbook: str | None, choices: RunChoices) -> None:

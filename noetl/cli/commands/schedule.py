@@ -1,14 +1,14 @@
 """`noetl schedule`: playbooks that are started by the clock. A server, or `noetl dev`, starts them."""
 
-import asyncio
 from typing import TYPE_CHECKING, Literal, Unpack
 
 import click
 
 from noetl.cli import options
+from noetl.cli.command_classes import Group
 from noetl.cli.commands.db import Span
 from noetl.cli.connection.caller import caller
-from noetl.cli.terminal import emit, note
+from noetl.cli.terminal import emit, emit_json, emit_list, note, width_of
 
 if TYPE_CHECKING:
     from noetl.ports.schedule import Schedule
@@ -35,7 +35,7 @@ class ScheduleChoices(options.WorkloadChoices):
     paused: bool
 
 
-@click.group("schedule", epilog=EPILOG)
+@click.group("schedule", cls=Group, epilog=EPILOG)
 def command() -> None:
     """Start playbooks by the clock: at the times of a cron expression, or at an interval."""
 
@@ -59,11 +59,13 @@ def command() -> None:
 @click.option("--paused", is_flag=True, help="Do not begin yet.")
 @options.server
 @options.as_json
-def add(name: str, path: str, as_json: bool, **choices: Unpack[ScheduleChoices]) -> None:
+async def add(name: str, path: str, as_json: bool, **choices: Unpack[ScheduleChoices]) -> None:
     """Start the registered playbook PATH by the clock."""
-    schedule = asyncio.run(_add(name, options.path(path), choices))
+    from noetl.ports.schedule import schedule_facts
+
+    schedule = await _add(name, options.path(path), choices)
     if as_json:
-        _print(schedule)
+        emit_json(schedule_facts(schedule))
         return
     when = f"next at {_moment(schedule.next_at)}" if schedule.next_at is not None else "paused"
     note(f"schedule {name}: {schedule_words(schedule)}, {when}")
@@ -72,7 +74,6 @@ def add(name: str, path: str, as_json: bool, **choices: Unpack[ScheduleChoices])
 
 async def _add(name: str, path: str, choices: ScheduleChoices) -> "Schedule":
     from noetl.cli.connection.connection import connect
-    from noetl.cli.connection.embedded_engine import current_settings
     from noetl.cli.running.run_input import read_payload
     from noetl.ports.front import ScheduleAsk
 
@@ -88,49 +89,50 @@ async def _add(name: str, path: str, choices: ScheduleChoices) -> "Schedule":
         enabled=not choices["paused"],
         catch_up=choices["catch_up"],
     )
-    async with connect(current_settings(), make=True) as connection:
+    async with connect(make=True) as connection:
         return await connection.front.put_schedule(ask, new=True)
 
 
 @command.command("list")
 @options.server
 @options.as_json
-def list_schedules(as_json: bool) -> None:
+async def list_schedules(as_json: bool) -> None:
     """List schedules with their next tick."""
     from noetl.cli.connection.connection import list_from_front
-    from noetl.cli.running.run_summary import indented_json
     from noetl.ports.schedule import schedule_facts
 
-    schedules = asyncio.run(list_from_front(lambda front: front.schedules()))
-    if as_json:
-        emit(indented_json([schedule_facts(schedule) for schedule in schedules]))
-        return
-    if not schedules:
-        note("no schedules; make one with: noetl schedule add NAME PATH --every 15m")
-    width = max((len(schedule.name) for schedule in schedules), default=0)
-    for schedule in schedules:
+    schedules = await list_from_front(lambda front: front.schedules())
+    width = width_of(schedule.name for schedule in schedules)
+
+    def line(schedule: "Schedule") -> str:
         when = f"next {_moment(schedule.next_at)}" if schedule.next_at is not None else "paused"
         trouble = f"  last tick failed: {schedule.last_error}" if schedule.last_error is not None else ""
         trouble += f"  {schedule.skipped.total} ticks skipped so far" if schedule.skipped is not None else ""
-        emit(f"{schedule.name:<{width}}  {when}  {schedule_words(schedule)}  {schedule.path}{trouble}")
+        return f"{schedule.name:<{width}}  {when}  {schedule_words(schedule)}  {schedule.path}{trouble}"
+
+    empty = "no schedules; make one with: noetl schedule add NAME PATH --every 15m"
+    emit_list(schedules, line, fields=schedule_facts, empty=empty, as_json=as_json)
 
 
 @command.command("show")
 @click.argument("name")
 @options.server
 @options.as_json
-def show(name: str, as_json: bool) -> None:
+async def show(name: str, as_json: bool) -> None:
     """Show what a schedule starts and when, and what its last tick did."""
+    import msgspec
+
     from noetl.cli.connection.connection import call_front
     from noetl.control.schedules import told_skipped
+    from noetl.ports.schedule import schedule_facts
 
-    schedule = asyncio.run(call_front(lambda front: front.schedule(name)))
+    schedule = await call_front(lambda front: front.schedule(name))
     if as_json:
-        _print(schedule)
+        emit_json(schedule_facts(schedule))
         return
     version = f" v{schedule.version}" if schedule.version is not None else ""
     emit(f"{schedule.name}: {schedule_words(schedule)}\nplaybook: {schedule.path}{version}")
-    emit(f"workload: {_json(schedule.workload)}")
+    emit(f"workload: {msgspec.json.encode(schedule.workload).decode()}")
     emit(f"next: {_moment(schedule.next_at) if schedule.next_at is not None else 'paused'}")
     if schedule.last_at is not None:
         did = schedule.last_error or f"execution {schedule.last_execution}"
@@ -142,29 +144,29 @@ def show(name: str, as_json: bool) -> None:
 @command.command("delete")
 @click.argument("name")
 @options.server
-def delete(name: str) -> None:
+async def delete(name: str) -> None:
     """Forget a schedule; what it started goes on."""
     from noetl.cli.connection.connection import call_front
 
-    asyncio.run(call_front(lambda front: front.delete_schedule(name)))
+    await call_front(lambda front: front.delete_schedule(name))
     note(f"deleted {name}")
 
 
 @command.command("pause")
 @click.argument("name")
 @options.server
-def pause(name: str) -> None:
+async def pause(name: str) -> None:
     """Let a schedule rest: ticks that pass meanwhile are not made up for."""
-    asyncio.run(_set_enabled(name, enabled=False))
+    await _set_enabled(name, enabled=False)
     note(f"paused {name}; go on with: noetl schedule resume {name}")
 
 
 @command.command("resume")
 @click.argument("name")
 @options.server
-def resume(name: str) -> None:
+async def resume(name: str) -> None:
     """Let a paused schedule go on with its next tick."""
-    schedule = asyncio.run(_set_enabled(name, enabled=True))
+    schedule = await _set_enabled(name, enabled=True)
     note(f"resumed {name}: next at {_moment(schedule.next_at)}")
 
 
@@ -172,10 +174,9 @@ async def _set_enabled(name: str, *, enabled: bool) -> "Schedule":
     import msgspec
 
     from noetl.cli.connection.connection import connect
-    from noetl.cli.connection.embedded_engine import current_settings
     from noetl.ports.front import ScheduleAsk
 
-    async with connect(current_settings()) as connection:
+    async with connect() as connection:
         current = msgspec.structs.asdict(await connection.front.schedule(name))
         request = {field: current[field] for field in ScheduleAsk.__struct_fields__}
         return await connection.front.put_schedule(
@@ -188,13 +189,11 @@ async def _set_enabled(name: str, *, enabled: bool) -> "Schedule":
 @options.output_options
 @options.timeout
 @options.server
-def run(name: str, **choices: Unpack[options.OutputChoices]) -> int:
+async def run(name: str, **choices: Unpack[options.OutputChoices]) -> int:
     """Start at once what a schedule starts, and say how it went; its ticks stay where they are."""
-    from noetl.cli.connection.embedded_engine import current_settings
     from noetl.cli.running import run_flow
 
-    watch = run_flow.make_watch(**options.output_format(choices))
-    return asyncio.run(run_flow.run_schedule(current_settings(), name, watch, choices["timeout"]))
+    return await run_flow.run_schedule(run_flow.Viewer(choices), name)
 
 
 def schedule_words(schedule: "Schedule") -> str:
@@ -208,16 +207,3 @@ def _moment(ms: int | None) -> str:
     from noetl.core.event import iso
 
     return f"{iso(ms or 0)[:19].replace('T', ' ')} UTC"
-
-
-def _json(value: object) -> str:
-    import msgspec
-
-    return msgspec.json.encode(value).decode()
-
-
-def _print(schedule: "Schedule") -> None:
-    from noetl.cli.running.run_summary import indented_json
-    from noetl.ports.schedule import schedule_facts
-
-    emit(indented_json(schedule_facts(schedule)))

@@ -4,6 +4,8 @@ import json
 
 import click
 
+from noetl.cli.terminal import emit
+
 EPILOG = """\b
 Examples:
   noetl schema > playbook.schema.json
@@ -26,7 +28,6 @@ def command(kind: str | None, tests: bool, as_json: bool) -> int:
     if tests and kind is not None:
         raise click.UsageError("--tests prints the schema of test files; it takes no kind")
     from noetl import tools
-    from noetl.cli.terminal import emit
     from noetl.dsl.grammar.editor_schema import kind_schema, playbook_schema
 
     if tests:

@@ -4,7 +4,7 @@ import click
 
 from noetl.cli import options
 from noetl.cli.processes.lifecycle import ProcessFields
-from noetl.cli.terminal import emit, note
+from noetl.cli.terminal import emit, emit_list, note
 from noetl.settings import Settings, load
 
 EPILOG = """\b
@@ -97,15 +97,15 @@ def stop(pid: int | None, *, every: bool) -> None:
 def status(as_json: bool) -> int:
     """Say which servers run on this machine, and whether each is ready."""
     from noetl.cli.processes import lifecycle
-    from noetl.cli.running.run_summary import indented_json
 
     servers = [_looked_at(process) for process in lifecycle.running(load(), "server")]
-    if as_json:
-        emit(indented_json(servers))
-    for server in () if as_json else servers:
-        emit(f"{server['pid']}  {server['url']}  {'ready' if server['ready'] else 'not ready'}")
-    if not servers and not as_json:
-        note("no server runs here; start one with: noetl server start")
+    emit_list(
+        servers,
+        lambda server: f"{server['pid']}  {server['url']}  {'ready' if server['ready'] else 'not ready'}",
+        fields=dict,
+        empty="no server runs here; start one with: noetl server start",
+        as_json=as_json,
+    )
     return 0 if servers and all(server["ready"] for server in servers) else 3
 
 

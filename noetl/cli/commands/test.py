@@ -5,6 +5,7 @@ from typing import Unpack
 import click
 
 from noetl.cli import options
+from noetl.cli.terminal import emit_json, failure
 from noetl.cli.testing.choices import TestChoices
 
 EPILOG = """\b
@@ -46,8 +47,6 @@ def command(paths: tuple[str, ...], record: bool, **choices: Unpack[TestChoices]
 
 def _run(paths: tuple[str, ...], choices: TestChoices) -> int:
     from noetl.cli.connection.embedded_engine import current_settings
-    from noetl.cli.running.run_summary import indented_json
-    from noetl.cli.terminal import emit, failure
     from noetl.cli.testing import files, report
     from noetl.cli.testing.outcome import Session
 
@@ -58,7 +57,7 @@ def _run(paths: tuple[str, ...], choices: TestChoices) -> int:
     if choices["only"] and session.nothing:
         raise click.UsageError(f"no test has a name with '{choices['only']}' in it")
     if choices["as_json"]:
-        emit(indented_json(report.as_object(session)))
+        emit_json(report.as_object(session))
     else:
         report.closing(session, quiet=choices["quiet"])
     for problem in session.unreadable:

@@ -1,6 +1,5 @@
 """`noetl token`: bearer tokens of a server. A token is shown once, when it is made."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,13 +8,14 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from noetl.cli import options
+from noetl.cli.command_classes import Group
 from noetl.cli.commands.db import Span
 from noetl.cli.connection.caller import caller
-from noetl.cli.terminal import emit, note
+from noetl.cli.terminal import emit, emit_json, emit_list, note, width_of
 from noetl.ports.bearer import SCOPES, Scope, token_facts
 
 if TYPE_CHECKING:
-    from noetl.ports.front import NewToken, Tokens
+    from noetl.ports.front import Tokens
     from noetl.ports.store import AccessToken
 
 EPILOG = """\b
@@ -37,7 +37,7 @@ class TokenChoices(TypedDict):
     expires: int | None
 
 
-@click.group("token", epilog=EPILOG)
+@click.group("token", cls=Group, epilog=EPILOG)
 def command() -> None:
     """Bearer tokens that a server lets in: scoped, limited to paths, expiring. Only digests are kept."""
 
@@ -57,19 +57,8 @@ def command() -> None:
 @click.option("--expires", type=Span(), metavar="SPAN", help="For how long, as in 30d.  [default: no end]")
 @options.server
 @options.as_json
-def create(name: str, as_json: bool, **choices: Unpack[TokenChoices]) -> None:
+async def create(name: str, as_json: bool, **choices: Unpack[TokenChoices]) -> None:
     """Make a token for NAME and print it. It cannot be shown again."""
-    from noetl.cli.running.run_summary import indented_json
-
-    new_token = asyncio.run(_create(name, choices))
-    if as_json:
-        emit(indented_json({**token_facts(new_token.token), "token": new_token.bearer}))
-        return
-    emit(new_token.bearer)
-    note(f"token {new_token.token.id} for '{name}': {_words(new_token.token)}; it is not shown again")
-
-
-async def _create(name: str, choices: TokenChoices) -> "NewToken":
     from noetl.ports.front import TokenAsk
 
     ask = TokenAsk(
@@ -80,44 +69,39 @@ async def _create(name: str, choices: TokenChoices) -> "NewToken":
         expires_ms=choices["expires"],
     )
     async with _tokens() as tokens:
-        return await tokens.new_token(ask)
+        new_token = await tokens.new_token(ask)
+    if as_json:
+        emit_json({**token_facts(new_token.token), "token": new_token.bearer})
+        return
+    emit(new_token.bearer)
+    note(f"token {new_token.token.id} for '{name}': {_words(new_token.token)}; it is not shown again")
 
 
 @command.command("list")
 @options.server
 @options.as_json
-def list_tokens(as_json: bool) -> None:
+async def list_tokens(as_json: bool) -> None:
     """List tokens: who each is for, what it allows, and until when."""
-    tokens = asyncio.run(_list())
-    if as_json:
-        from noetl.cli.running.run_summary import indented_json
-
-        emit(indented_json([token_facts(token) for token in tokens]))
-        return
-    if not tokens:
-        note("no tokens; make one with: noetl token create NAME --scope run")
-    width = max((len(token.name) for token in tokens), default=0)
-    for token in tokens:
-        emit(f"{token.id}  {token.name:<{width}}  {_words(token)}")
-
-
-async def _list() -> "list[AccessToken]":
-    async with _tokens() as tokens:
-        return list(await tokens.tokens())
+    async with _tokens() as source:
+        tokens = await source.tokens()
+    width = width_of(token.name for token in tokens)
+    emit_list(
+        tokens,
+        lambda token: f"{token.id}  {token.name:<{width}}  {_words(token)}",
+        fields=token_facts,
+        empty="no tokens; make one with: noetl token create NAME --scope run",
+        as_json=as_json,
+    )
 
 
 @command.command("delete")
 @click.argument("token_id", metavar="ID")
 @options.server
-def delete(token_id: str) -> None:
+async def delete(token_id: str) -> None:
     """Let a token be good for nothing; servers notice within seconds."""
-    asyncio.run(_delete(token_id))
-    note(f"deleted {token_id}")
-
-
-async def _delete(token_id: str) -> None:
     async with _tokens() as tokens:
         await tokens.delete_token(token_id)
+    note(f"deleted {token_id}")
 
 
 def _words(token: "AccessToken") -> str:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noetl.cli.terminal import Paint, colourful, emit
+
 if TYPE_CHECKING:
     from noetl.ports.tool import Tool
 
@@ -28,7 +30,6 @@ Examples:
 def command(kind: str | None, form: str) -> int:
     """List the installed tool kinds, or explain one: its inputs, its output and an example."""
     from noetl import tools
-    from noetl.cli.terminal import emit
 
     if kind is not None:
         emit(_one(tools.get(kind), form))
@@ -39,7 +40,6 @@ def command(kind: str | None, form: str) -> int:
 
 
 def _one(tool: "Tool", form: str) -> str:
-    from noetl.cli.terminal import Paint, colourful
     from noetl.cli.tool_page import facts, markdown_page, text_page
 
     if form == "json":
@@ -48,7 +48,6 @@ def _one(tool: "Tool", form: str) -> str:
 
 
 def _all(tools: list["Tool"], form: str) -> str:
-    from noetl.cli.terminal import Paint, colourful
     from noetl.cli.tool_page import facts
 
     if form == "json":

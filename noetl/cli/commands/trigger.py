@@ -1,14 +1,14 @@
 """`noetl trigger`: playbooks that are started by messages. A webhook's secret is shown once."""
 
-import asyncio
 import sys
 from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from noetl.cli import options
+from noetl.cli.command_classes import Group
 from noetl.cli.connection.caller import caller
-from noetl.cli.terminal import emit, note
+from noetl.cli.terminal import emit, emit_json, emit_list, note, width_of
 
 if TYPE_CHECKING:
     from noetl.ports.front import NewTrigger
@@ -35,7 +35,7 @@ class TriggerChoices(options.WorkloadChoices):
     payload_key: str
 
 
-@click.group("trigger", epilog=EPILOG)
+@click.group("trigger", cls=Group, epilog=EPILOG)
 def command() -> None:
     """Start playbooks by messages: calls of a webhook, or a NATS subject."""
 
@@ -52,16 +52,15 @@ def command() -> None:
 @options.workload
 @options.server
 @options.as_json
-def add(name: str, path: str, as_json: bool, **choices: Unpack[TriggerChoices]) -> None:
+async def add(name: str, path: str, as_json: bool, **choices: Unpack[TriggerChoices]) -> None:
     """Start the registered playbook PATH by messages; of a webhook, print its secret, this once."""
     if choices["webhook"] == (choices["subject"] is not None):
         raise click.UsageError("give either --webhook or --subject SUBJECT")
-    new_trigger = asyncio.run(_add(name, options.path(path), choices))
-    if as_json:
-        from noetl.cli.running.run_summary import indented_json
-        from noetl.ports.schedule import trigger_facts
+    from noetl.ports.schedule import trigger_facts
 
-        emit(indented_json({**trigger_facts(new_trigger.trigger), "secret": new_trigger.secret}))
+    new_trigger = await _add(name, options.path(path), choices)
+    if as_json:
+        emit_json({**trigger_facts(new_trigger.trigger), "secret": new_trigger.secret})
         return
     if new_trigger.secret is not None and choices["secret"] is None:
         emit(new_trigger.secret)
@@ -73,7 +72,6 @@ def add(name: str, path: str, as_json: bool, **choices: Unpack[TriggerChoices]) 
 
 async def _add(name: str, path: str, choices: TriggerChoices) -> "NewTrigger":
     from noetl.cli.connection.connection import connect
-    from noetl.cli.connection.embedded_engine import current_settings
     from noetl.cli.running.run_input import read_payload
     from noetl.ports.front import TriggerAsk
 
@@ -92,59 +90,62 @@ async def _add(name: str, path: str, choices: TriggerChoices) -> "NewTrigger":
         subject=choices["subject"],
         queue=choices["queue"],
     )
-    async with connect(current_settings(), make=True) as connection:
+    async with connect(make=True) as connection:
         return await connection.front.put_trigger(ask, new=True)
 
 
 @command.command("list")
 @options.server
 @options.as_json
-def list_triggers(as_json: bool) -> None:
+async def list_triggers(as_json: bool) -> None:
     """List triggers: what each listens to, and what it starts."""
     from noetl.cli.connection.connection import list_from_front
-    from noetl.cli.running.run_summary import indented_json
     from noetl.ports.schedule import trigger_facts
 
-    triggers = asyncio.run(list_from_front(lambda front: front.triggers()))
-    if as_json:
-        emit(indented_json([trigger_facts(trigger) for trigger in triggers]))
-        return
-    if not triggers:
-        note("no triggers; make one with: noetl trigger add NAME PATH --webhook")
-    width = max((len(trigger.name) for trigger in triggers), default=0)
-    for trigger in triggers:
-        emit(f"{trigger.name:<{width}}  {_words(trigger)}{'' if trigger.enabled else '  (paused)'}")
+    triggers = await list_from_front(lambda front: front.triggers())
+    width = width_of(trigger.name for trigger in triggers)
+    empty = "no triggers; make one with: noetl trigger add NAME PATH --webhook"
+    emit_list(
+        triggers,
+        lambda trigger: f"{trigger.name:<{width}}  {_words(trigger)}{_paused(trigger)}",
+        fields=trigger_facts,
+        empty=empty,
+        as_json=as_json,
+    )
 
 
 @command.command("show")
 @click.argument("name")
 @options.server
 @options.as_json
-def show(name: str, as_json: bool) -> None:
+async def show(name: str, as_json: bool) -> None:
     """Show what a trigger listens to and what it starts; never its secret."""
     from noetl.cli.connection.connection import call_front
-    from noetl.cli.running.run_summary import indented_json
     from noetl.core.event import iso
     from noetl.ports.schedule import trigger_facts
 
-    trigger = asyncio.run(call_front(lambda front: front.trigger(name)))
+    trigger = await call_front(lambda front: front.trigger(name))
     facts = trigger_facts(trigger)
     if as_json:
-        emit(indented_json(facts))
+        emit_json(facts)
         return
-    emit(f"{name}: {_words(trigger)}{'' if trigger.enabled else '  (paused)'}")
+    emit(f"{name}: {_words(trigger)}{_paused(trigger)}")
     emit(f"payload: workload.{trigger.payload_key}\nmade: {iso(trigger.created_at)[:19]} by {trigger.by}")
 
 
 @command.command("delete")
 @click.argument("name")
 @options.server
-def delete(name: str) -> None:
+async def delete(name: str) -> None:
     """Forget a trigger and its secret."""
     from noetl.cli.connection.connection import call_front
 
-    asyncio.run(call_front(lambda front: front.delete_trigger(name)))
+    await call_front(lambda front: front.delete_trigger(name))
     note(f"deleted {name}")
+
+
+def _paused(trigger: "Trigger") -> str:
+    return "" if trigger.enabled else "  (paused)"
 
 
 def _words(trigger: "Trigger") -> str:

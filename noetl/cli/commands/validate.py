@@ -1,5 +1,6 @@
 """`noetl validate`: check playbooks and print every finding. The checking itself is the language's."""
 
+import importlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -7,9 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noetl.cli.playbooks import sources
+from noetl.cli.terminal import Paint, colourful, emit, failure, note
+from noetl.errors import RequestError
+
 if TYPE_CHECKING:
     from noetl.cli.playbooks.validation import CheckResult
-    from noetl.errors import RequestError
 
 FORMATS = ("text", "json", "sarif", "github")
 PROGRESS_FROM = 20  # files; fewer are checked before a bar could be read
@@ -40,26 +44,24 @@ def command(playbooks: tuple[str, ...], strict: bool, form: str, quiet: bool) ->
     FILE is a file, a folder (searched for playbooks), a glob pattern, or - for standard input. Findings go to
     stdout, progress and the summary to stderr.
     """
-    from noetl.cli.playbooks import sources
-
     names = sources.find(playbooks)
     with _progress(names, quiet) as step:
         results, unreadable = _check_all(names, strict, step)
-    _report(results, form)
+    text = _render(results, form)
+    if text:
+        emit(text)
     if not quiet and form == "text":
         _summary(results)
     for error in unreadable:
-        _complain(error)
+        failure(error.code, error.message, error.hint)
     return 2 if unreadable else 0 if all(result.valid for result in results) else 1
 
 
 def _check_all(
     names: Sequence[str], strict: bool, step: Callable[[], None]
-) -> tuple[list["CheckResult"], list["RequestError"]]:
-    from noetl.cli.playbooks import sources
+) -> tuple[list["CheckResult"], list[RequestError]]:
     from noetl.cli.playbooks.validation import check
     from noetl.cli.testing.files import check_file
-    from noetl.errors import RequestError
 
     results: list[CheckResult] = []
     unreadable: list[RequestError] = []
@@ -83,44 +85,19 @@ def _progress(names: Sequence[str], quiet: bool) -> Iterator[Callable[[], None]]
         yield lambda: bar.update(1)
 
 
-def _report(results: Sequence["CheckResult"], form: str) -> None:
-    from noetl.cli.terminal import emit
-
-    text = _render(results, form)
-    if text:
-        emit(text)
-
-
 def _render(results: Sequence["CheckResult"], form: str) -> str:
-    if form == "json":
-        from noetl.cli.formats import json
+    if form == "text":
+        from noetl.cli.formats.text import findings_text
 
-        return json.render(results)
-    if form == "sarif":
-        from noetl.cli.formats import sarif
-
-        return sarif.render(results)
-    if form == "github":
-        from noetl.cli.formats import github
-
-        return github.render(results)
-    from noetl.cli.formats import text
-    from noetl.cli.terminal import Paint, colourful
-
-    return text.findings_text(results, Paint(colourful(sys.stdout)))
+        return findings_text(results, Paint(colourful(sys.stdout)))
+    text: str = importlib.import_module(f"noetl.cli.formats.{form}").render(results)
+    return text
 
 
 def _summary(results: Sequence["CheckResult"]) -> None:
     from noetl.cli.formats.text import summary_line
-    from noetl.cli.terminal import Paint, colourful, note
 
     if results:
-        shown_together = sys.stdout.isatty() and any(result.diagnostics for result in results)
-        gap = "\n" if shown_together else ""
+        on_one_screen = sys.stdout.isatty() and any(result.diagnostics for result in results)
+        gap = "\n" if on_one_screen else ""
         note(gap + summary_line(results, Paint(colourful(sys.stderr))))
-
-
-def _complain(error: "RequestError") -> None:
-    from noetl.cli.terminal import failure
-
-    failure(error.code, error.message, error.hint)

@@ -8,7 +8,8 @@ import click
 import msgspec
 
 from noetl.cli import options
-from noetl.cli.terminal import emit, note
+from noetl.cli.command_classes import Group
+from noetl.cli.terminal import emit, emit_list, note
 from noetl.core.event import iso
 from noetl.ports.front import Worker
 from noetl.settings import Settings, load
@@ -20,7 +21,7 @@ Examples:
 """
 
 
-@click.group("worker")
+@click.group("worker", cls=Group)
 def command() -> None:
     """Start, stop and list the processes that run tasks.
 
@@ -97,20 +98,12 @@ def stop(pid: int | None) -> None:
 @command.command("list")
 @options.server
 @options.as_json
-def list_workers(as_json: bool) -> None:
+async def list_workers(as_json: bool) -> None:
     """List the workers that the server knows; without a server, those that run on this machine."""
-    from noetl.cli.running.run_summary import indented_json
-
     settings = load({"server": options.chosen_server()})
-    server, token = settings.server, settings.token
-    workers = asyncio.run(_server_workers(server, token)) if server is not None else _local(settings)
-    if as_json:
-        emit(indented_json(workers))
-        return
-    for worker in workers:
-        emit(_line(worker))
-    if not workers:
-        note("no worker is known; start one with: noetl worker start")
+    workers = _local(settings) if settings.server is None else await _server_workers(settings)
+    empty = "no worker is known; start one with: noetl worker start"
+    emit_list(workers, _line, fields=dict, empty=empty, as_json=as_json)
 
 
 def _line(worker: dict[str, object]) -> str:
@@ -137,14 +130,11 @@ def _local(settings: Settings) -> list[dict[str, object]]:
     return [{**process} for process in lifecycle.running(settings, "worker")]
 
 
-async def _server_workers(server: str, token: str | None) -> list[dict[str, object]]:
-    from noetl.adapters.http.front import HttpFront
+async def _server_workers(settings: Settings) -> list[dict[str, object]]:
+    from noetl.cli.connection.connection import connect_server
 
-    front = HttpFront(server, token)
-    try:
-        return [_worker_fields(worker) for worker in await front.workers()]
-    finally:
-        await front.close()
+    async with connect_server(settings) as connection:
+        return [_worker_fields(worker) for worker in await connection.front.workers()]
 
 
 def _worker_fields(worker: Worker) -> dict[str, object]:

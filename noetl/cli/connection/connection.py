@@ -132,3 +132,10 @@ async def find_execution(front: Front, name: str) -> str:
         return matches[0].execution_id
     some = ", ".join(item.execution_id for item in matches)
     raise NotFound(f"'{name}' is the beginning of several executions: {some}", hint="give more of the id")
+
+
+@asynccontextmanager
+async def connect_execution(name: str) -> AsyncIterator[tuple[Connection, str]]:
+    """The product that has an execution, and the execution's id."""
+    async with connect() as connection:
+        yield connection, await find_execution(connection.front, name)

@@ -59,6 +59,13 @@ def check(source: Source, *, strict: bool = False) -> CheckResult:
     return CheckResult(source, loaded)
 
 
+def with_findings(source: Source, diagnostics: Iterable[Diagnostic]) -> CheckResult:
+    """A text of which nothing is known but what is wrong with it."""
+    from noetl.dsl.load import Loaded
+
+    return CheckResult(source, Loaded(None, None, None, tuple(diagnostics), {}))
+
+
 @contextmanager
 def _without_gc() -> Iterator[None]:
     """Loading makes many objects and no garbage; looking for some would take a third of the time."""

@@ -7,13 +7,14 @@ import asyncio
 import signal
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
-from typing import Any, Protocol
+from typing import Any
 
 import click
 
 from noetl.cli.connection.caller import caller
 from noetl.cli.connection.connection import Connection
 from noetl.cli.options import server_flag
+from noetl.cli.terminal import note
 from noetl.core.event import Event
 from noetl.core.message import Control
 from noetl.ports.answers import ExecutionResult
@@ -26,27 +27,24 @@ DRAINING = "stopping: tasks that run are finished first; Ctrl-C again stops at o
 NOBODY = "nobody runs this execution any more"
 
 
-class EventListener(Protocol):
+class EventListener:
     """What a follower tells: the events of the execution, the passing of time, a sentence."""
 
-    tick_s: float | None
-    listens: bool  # whether it wants to hear of events at all
+    tick_s: float | None = None
+    listens = False  # whether it wants to hear of events at all
 
     def receive(self, first: int, events: list[Event]) -> None:
         """Events that were committed, each once and in order."""
-        ...
 
     def tick(self) -> None:
         """Some time has passed."""
-        ...
 
     def announce(self, text: str) -> None:
         """Something a person should know."""
-        ...
+        note(text)
 
     def stop(self) -> None:
         """Following went wrong: leave the terminal in order."""
-        ...
 
 
 class Feed:

@@ -4,43 +4,24 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from functools import partial
 
 from noetl.cli.connection.caller import caller
 from noetl.cli.connection.connection import connect, connect_server, find_execution, has_data
-from noetl.cli.connection.embedded_engine import open_engine
+from noetl.cli.connection.embedded_engine import current_settings, open_engine
+from noetl.cli.options import OutputChoices, output_format
 from noetl.cli.playbooks.playbook_text import file_of, is_file, text_of
 from noetl.cli.playbooks.sources import Source, read_one
 from noetl.cli.running.run_embedded import EmbeddedRunner
 from noetl.cli.running.run_remote import RemoteRunner, follow_elsewhere
-from noetl.cli.running.runner import Runner, Watch
+from noetl.cli.running.runner import Watch
 from noetl.errors import NotFound, PlaybookError
-from noetl.json_value import Json
 from noetl.ports.front import Ask
 from noetl.ports.schedule import unknown_schedule
-from noetl.settings import Settings
+from noetl.settings import Settings, cursor_allowed
 
 REJECTED = 1
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How a playbook is to be run."""
-
-    payload: dict[str, Json]
-    timeout_s: float | None = None
-    until: str | None = None
-    idempotency_key: str | None = None
-    detach: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RerunRequest:
-    """An execution to run again, from which step, perhaps with a changed playbook."""
-
-    name: str
-    start: str
-    source: Source | None = None
+Runner = RemoteRunner | EmbeddedRunner
 
 
 @asynccontextmanager
@@ -57,7 +38,16 @@ async def open_runner(settings: Settings, *, make: bool = False) -> AsyncIterato
         yield EmbeddedRunner(engine)
 
 
-def make_watch(*, as_json: bool, as_events: bool, quiet: bool) -> Watch:
+class Viewer:
+    """Whoever runs or follows an execution: the settings, what is shown, and how long it may take."""
+
+    def __init__(self, choices: OutputChoices) -> None:
+        self.watch = _watch(**output_format(choices))
+        self.settings = current_settings()
+        self.timeout_s = choices.get("timeout")
+
+
+def _watch(*, as_json: bool, as_events: bool, quiet: bool) -> Watch:
     """What is shown: one object, a stream of events, or words for a person."""
     from noetl.cli.running.watches import EventWatch, JsonWatch, TextWatch
 
@@ -65,43 +55,29 @@ def make_watch(*, as_json: bool, as_events: bool, quiet: bool) -> Watch:
         return JsonWatch()
     if as_events:
         return EventWatch()
-    if quiet or not _on_terminal():
+    if quiet or not (sys.stderr.isatty() and cursor_allowed()):
         return TextWatch(quiet=quiet)
     from noetl.cli.running.progress_tree import TreeWatch
 
     return TreeWatch()
 
 
-def _on_terminal() -> bool:
-    from noetl.settings import cursor_allowed
-
-    return sys.stderr.isatty() and cursor_allowed()
-
-
-async def run(settings: Settings, name: str, options: RunOptions, watch: Watch) -> int:
+async def run(viewer: Viewer, name: str, ask: Ask, *, detach: bool = False) -> int:
     """Run a playbook; the exit code."""
     source = read_one(name) if is_file(name) else None
     try:
-        ask = _ask(name, source, options)
-        async with open_runner(settings, make=True) as runner:
-            begin = runner.detach if options.detach else runner.follow
-            return await begin(lambda: runner.start(ask, source), watch, options.timeout_s)
+        if source is None:
+            ask.path = name
+        else:
+            ask.text, ask.file = text_of(source), file_of(source)
+        async with open_runner(viewer.settings, make=True) as runner:
+            begin = runner.detach if detach else runner.follow
+            return await begin(lambda: runner.start(ask, source), viewer.watch, viewer.timeout_s)
     except PlaybookError as error:
-        watch.rejected(source or Source(name, b""), error)
+        viewer.watch.rejected(source or Source(name, b""), error)
         return REJECTED
     except NotFound as error:
         raise (_no_playbook(name, error) if source is None else error) from None
-
-
-def _ask(name: str, source: Source | None, options: RunOptions) -> Ask:
-    ask = Ask(
-        workload=options.payload, idempotency_key=options.idempotency_key, until=options.until, by=caller()
-    )
-    if source is None:
-        ask.path = name
-    else:
-        ask.text, ask.file = text_of(source), file_of(source)
-    return ask
 
 
 def _no_playbook(name: str, error: NotFound) -> NotFound:
@@ -112,48 +88,47 @@ def _no_playbook(name: str, error: NotFound) -> NotFound:
     return NotFound(message, hint=near or "noetl catalog list shows what is registered")
 
 
-async def run_schedule(settings: Settings, name: str, watch: Watch, timeout_s: float | None) -> int:
+async def run_schedule(viewer: Viewer, name: str) -> int:
     """Start at once what a schedule starts; the exit code."""
-    if not has_data(settings):
+    if not has_data(viewer.settings):
         raise unknown_schedule(name)
-    async with open_runner(settings) as runner:
-        return await runner.follow(lambda: runner.front.run_schedule(name, caller()), watch, timeout_s)
+    async with open_runner(viewer.settings) as runner:
+        start = partial(runner.front.run_schedule, name, caller())
+        return await runner.follow(start, viewer.watch, viewer.timeout_s)
 
 
-async def resume(settings: Settings, name: str, watch: Watch, timeout_s: float | None) -> int:
+async def resume(viewer: Viewer, name: str) -> int:
     """Go on with an execution that was interrupted, crashed or paused; the exit code."""
-    async with open_runner(settings) as runner:
-        return await runner.resume(await find_execution(runner.front, name), watch, timeout_s)
-
-
-async def retry(
-    settings: Settings, name: str, step: str | None, watch: Watch, timeout_s: float | None
-) -> int:
-    """Run an ended execution again from what failed; the exit code."""
-    async with open_runner(settings) as runner:
+    async with open_runner(viewer.settings) as runner:
         execution_id = await find_execution(runner.front, name)
-        return await runner.follow(lambda: runner.front.retry(execution_id, step, caller()), watch, timeout_s)
+        return await runner.resume(execution_id, viewer.watch, viewer.timeout_s)
 
 
-async def rerun(settings: Settings, request: RerunRequest, watch: Watch, timeout_s: float | None) -> int:
-    """Run an ended execution again from a step; the exit code."""
+async def retry(viewer: Viewer, name: str, step: str | None) -> int:
+    """Run an ended execution again from what failed; the exit code."""
+    async with open_runner(viewer.settings) as runner:
+        start = partial(runner.front.retry, await find_execution(runner.front, name), step, caller())
+        return await runner.follow(start, viewer.watch, viewer.timeout_s)
+
+
+async def rerun(viewer: Viewer, name: str, step: str, source: Source | None) -> int:
+    """Run an ended execution again from a step, perhaps with a changed playbook; the exit code."""
     try:
-        async with open_runner(settings) as runner:
-            execution_id = await find_execution(runner.front, request.name)
-            text = await runner.text(request.source) if request.source is not None else None
-            return await runner.follow(
-                lambda: runner.front.rerun(execution_id, request.start, text, caller()), watch, timeout_s
-            )
+        async with open_runner(viewer.settings) as runner:
+            execution_id = await find_execution(runner.front, name)
+            text = await runner.text(source) if source is not None else None
+            start = partial(runner.front.rerun, execution_id, step, text, caller())
+            return await runner.follow(start, viewer.watch, viewer.timeout_s)
     except PlaybookError as error:
-        if request.source is None:
+        if source is None:
             raise
-        watch.rejected(request.source, error)
+        viewer.watch.rejected(source, error)
         return REJECTED
 
 
-async def follow(settings: Settings, name: str, watch: Watch) -> int:
+async def follow(viewer: Viewer, name: str) -> int:
     """Show an execution that a server or another process runs, or how it went; the exit code."""
-    async with connect(settings) as connection:
+    async with connect(viewer.settings) as connection:
         execution_id = await find_execution(connection.front, name)
         path = (await connection.front.execution(execution_id))["playbook"]["path"]
-        return await follow_elsewhere(connection, execution_id, path, watch)
+        return await follow_elsewhere(connection, execution_id, path, viewer.watch)

@@ -124,11 +124,6 @@ def short_json(value: object, limit: int = SHOWN_INPUT) -> str:
     return _cut(msgspec.json.encode(value).decode(), limit)
 
 
-def indented_json(value: object) -> str:
-    """A value as indented JSON text."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-
-
 def duration(ms: float) -> str:
     """A span of time as a person reads it."""
     if ms < 1000:

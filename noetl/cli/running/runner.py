@@ -1,17 +1,16 @@
-"""What every way of running an execution shares: who runs it, what is shown of it, which exit code it has.
+"""What every way of running an execution shares: what is shown of it, and which exit code it has.
 
 The engine of this process is an EmbeddedRunner (run_embedded), a server is a RemoteRunner (run_remote).
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 from noetl.cli.playbooks.sources import Source
 from noetl.cli.running.follower import EventListener
 from noetl.cli.terminal import note
 from noetl.errors import PlaybookError
 from noetl.ports.answers import ExecutionResult
-from noetl.ports.front import Ask, Front, Started
+from noetl.ports.front import Started
 
 EXIT_OF = {
     "completed": 0, "failed": 1, "cancelled": 4, "paused": 5, "stuck": 70, "timeout": 124, "interrupted": 130,
@@ -20,55 +19,22 @@ EXIT_OF = {
 Start = Callable[[], Awaitable[Started]]
 
 
-class Watch(EventListener, Protocol):
+class Watch(EventListener):
     """What a run shows while it goes on and when it is over."""
 
-    fails_on_errors: bool  # whether failed iterations of a run that completed count as its failure
+    fails_on_errors = False  # whether failed iterations of a run that completed count as its failure
 
     def rejected(self, source: Source, error: PlaybookError) -> None:
         """The playbook has errors and is not run."""
-        ...
 
     def began(self, execution_id: str, path: str, page: str | None = None) -> None:
         """The run begins."""
-        ...
 
     def ended(self, result: ExecutionResult) -> None:
         """The run is over, paused or interrupted."""
-        ...
 
     def detached(self, result: ExecutionResult) -> None:
         """Another process goes on with the run."""
-        ...
-
-
-class Runner(Protocol):
-    """Whoever runs executions."""
-
-    @property
-    def front(self) -> Front:
-        """What it is asked."""
-        ...
-
-    async def text(self, source: Source) -> str:
-        """A playbook's text as it can run it."""
-        ...
-
-    async def start(self, ask: Ask, source: Source | None) -> Started:
-        """Start a playbook: of a file, or of the path that is asked for."""
-        ...
-
-    async def follow(self, start: Start, watch: Watch, timeout_s: float | None) -> int:
-        """Start an execution and show it to its end; the exit code."""
-        ...
-
-    async def detach(self, start: Start, watch: Watch, timeout_s: float | None) -> int:
-        """Start an execution and leave it to another process; the exit code."""
-        ...
-
-    async def resume(self, execution_id: str, watch: Watch, timeout_s: float | None) -> int:
-        """Go on with an execution and show it to its end; the exit code."""
-        ...
 
 
 def exit_code(result: ExecutionResult, watch: Watch) -> int:

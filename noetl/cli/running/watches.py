@@ -9,15 +9,9 @@ from noetl.adapters.clock.wall import now_ms
 from noetl.cli.options import server_flag
 from noetl.cli.playbooks.sources import Source
 from noetl.cli.running.progress import LoopProgress, Progress, StepProgress
-from noetl.cli.running.run_summary import (
-    duration,
-    error_lines,
-    indented_json,
-    number,
-    stuck_lines,
-    tally_lines,
-)
-from noetl.cli.terminal import Paint, Tone, colourful, emit, note
+from noetl.cli.running.run_summary import duration, error_lines, number, stuck_lines, tally_lines
+from noetl.cli.running.runner import Watch
+from noetl.cli.terminal import Paint, Tone, colourful, emit, emit_json, note
 from noetl.core.event import Event, envelope
 from noetl.dsl.diagnostic import finding_fields
 from noetl.errors import PlaybookError
@@ -26,80 +20,52 @@ from noetl.ports.answers import ExecutionResult
 LOOP_LINE_S = 10.0  # how often a long loop says in a log file how far it is
 
 
-class JsonWatch:
+class JsonWatch(Watch):
     """`--json`: nothing but one object at the end."""
 
-    tick_s: float | None = None
-    listens = False
-    fails_on_errors = False
-
     def rejected(self, source: Source, error: PlaybookError) -> None:
-        """The findings instead of a result."""
         findings = [finding_fields(item) for item in error.diagnostics]
-        emit(indented_json({"status": "rejected", "diagnostics": findings}))
-
-    def began(self, execution_id: str, path: str, page: str | None = None) -> None:
-        """Say nothing."""
-
-    def receive(self, first: int, events: list[Event]) -> None:
-        """Say nothing."""
-
-    def tick(self) -> None:
-        """Say nothing."""
-
-    def announce(self, text: str) -> None:
-        """A sentence is no data."""
-        note(text)
-
-    def stop(self) -> None:
-        """There is nothing to put in order."""
+        emit_json({"status": "rejected", "diagnostics": findings})
 
     def ended(self, result: ExecutionResult) -> None:
-        """The result."""
-        emit(indented_json(result))
+        emit_json(result)
 
     def detached(self, result: ExecutionResult) -> None:
-        """How it stands."""
-        emit(indented_json(result))
+        emit_json(result)
 
 
-class EventWatch(JsonWatch):
+class EventWatch(Watch):
     """`--events`: every event of the execution, a line each, as it is committed."""
 
     listens = True
 
     def __init__(self) -> None:
-        self._execution_id, self._seen = "", 0
+        self._execution_id, self._last = "", 0
 
     def rejected(self, source: Source, error: PlaybookError) -> None:
         """Findings are no events; they go where errors go."""
         print_findings(source, error)
 
     def began(self, execution_id: str, path: str, page: str | None = None) -> None:
-        """Remember whose events they are."""
         self._execution_id = execution_id
 
     def receive(self, first: int, events: list[Event]) -> None:
         """Print the events that were not printed yet."""
-        numbered = [(seq, event) for seq, event in enumerate(events, first) if seq > self._seen]
+        numbered = [(seq, event) for seq, event in enumerate(events, first) if seq > self._last]
         if numbered:
-            self._seen = numbered[-1][0]
+            self._last = numbered[-1][0]
             encode, name = msgspec.json.encode, self._execution_id
             emit("\n".join(encode(envelope(name, seq, event)).decode() for seq, event in numbered))
-
-    def ended(self, result: ExecutionResult) -> None:
-        """The last event said it."""
 
     def detached(self, result: ExecutionResult) -> None:
         """Its events are printed by whoever asks for them."""
         note(result["execution_id"])
 
 
-class TextWatch:
+class TextWatch(Watch):
     """For a person or a log file: a line as each step ends, and a closing tally."""
 
     tick_s: float | None = 1.0
-    fails_on_errors = False
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet, self.listens = quiet, not quiet
@@ -108,7 +74,6 @@ class TextWatch:
         self._spoke = time.monotonic()
 
     def rejected(self, source: Source, error: PlaybookError) -> None:
-        """The findings like a compiler's."""
         print_findings(source, error)
 
     def began(self, execution_id: str, path: str, page: str | None = None) -> None:
@@ -135,33 +100,24 @@ class TextWatch:
             if step.active and step.loop is not None:
                 note(f"  {step_line(step, now_ms(), self.paint)}")
 
-    def announce(self, text: str) -> None:
-        """A sentence."""
-        note(text)
-
-    def stop(self) -> None:
-        """There is nothing to put in order."""
-
     def ended(self, result: ExecutionResult) -> None:
         """The output as data, then the tally, then what failed and what can be done."""
         if result["status"] == "completed" and result["output"] is not None:
-            emit(indented_json(result["output"]))
-        if not self.quiet:
-            for text in tally_lines(result, self.paint):
-                note(text)
-        self._next(result)
+            emit_json(result["output"])
+        lines = [] if self.quiet else tally_lines(result, self.paint)
+        for text in lines + self._next(result):
+            note(text)
 
-    def _next(self, result: ExecutionResult) -> None:
+    def _next(self, result: ExecutionResult) -> list[str]:
         execution_id, error = result["execution_id"], result["error"]
         if error and result["status"] in ("failed", "timeout", "cancelled"):
-            for text in error_lines(error, execution_id, self.paint):
-                note(text)
-        elif result["status"] == "stuck":
-            for text in stuck_lines(result, self.paint):
-                note(text)
-        elif result["status"] in ("interrupted", "paused"):
-            resume = f"noetl execution resume {execution_id}{server_flag()}"
-            note(f"  {self.paint('=', 'info')} go on with: {resume}")
+            return error_lines(error, execution_id, self.paint)
+        if result["status"] == "stuck":
+            return stuck_lines(result, self.paint)
+        if result["status"] not in ("interrupted", "paused"):
+            return []
+        resume = f"noetl execution resume {execution_id}{server_flag()}"
+        return [f"  {self.paint('=', 'info')} go on with: {resume}"]
 
     def detached(self, result: ExecutionResult) -> None:
         """The id as data, and how to look after it."""
@@ -200,13 +156,9 @@ def loop_words(loop: LoopProgress) -> str:
 def print_findings(source: Source, error: PlaybookError | None = None) -> None:
     """Every finding of a playbook, as a compiler prints them: as it is checked here, or as it was refused."""
     from noetl.cli.formats import text
-    from noetl.cli.playbooks.validation import CheckResult, check
-    from noetl.dsl.load import Loaded
+    from noetl.cli.playbooks.validation import check, with_findings
 
     paint = Paint(colourful(sys.stderr))
-    if error is None:
-        checked = check(source)
-    else:
-        checked = CheckResult(source, Loaded(None, None, None, error.diagnostics, {}))
+    checked = check(source) if error is None else with_findings(source, error.diagnostics)
     note(text.findings_text([checked], paint))
     note(text.summary_line([checked], paint))

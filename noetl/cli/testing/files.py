@@ -15,10 +15,10 @@ from noetl.cli.playbooks.sources import (
     read,
     read_one,
 )
+from noetl.cli.playbooks.validation import CheckResult, check, with_findings
 from noetl.errors import NotFound, RequestError
 
 if TYPE_CHECKING:
-    from noetl.cli.playbooks.validation import CheckResult
     from noetl.dsl.testing.suite import Suite
 
 
@@ -28,7 +28,7 @@ class CaseFile:
 
     source: Source
     suite: "Suite"
-    playbook: "CheckResult | None" = None
+    playbook: CheckResult | None = None
 
     @property
     def name(self) -> str:
@@ -92,7 +92,6 @@ def _nothing(argument: str) -> NotFound:
 
 def load(name: str) -> CaseFile:
     """Read a test file and its playbook; raises RequestError when a file cannot be read."""
-    from noetl.cli.playbooks.validation import check
     from noetl.dsl.testing.names import check_names
     from noetl.dsl.testing.suite import read_suite
 
@@ -116,19 +115,16 @@ def _beside(name: str, suite: "Suite", source: Source) -> str:
     return path
 
 
-def check_file(name: str) -> "CheckResult":
+def check_file(name: str) -> CheckResult:
     """What is wrong with a test file, as a playbook's findings are told."""
     return _check_result(load(name))
 
 
-def _check_result(file: CaseFile) -> "CheckResult":
-    from noetl.cli.playbooks.validation import CheckResult
-    from noetl.dsl.load import Loaded
-
-    return CheckResult(file.source, Loaded(None, None, None, file.suite.diagnostics, {}))
+def _check_result(file: CaseFile) -> CheckResult:
+    return with_findings(file.source, file.suite.diagnostics)
 
 
-def invalid_texts(file: CaseFile) -> "list[CheckResult]":
+def invalid_texts(file: CaseFile) -> list[CheckResult]:
     """What is wrong with a file and its playbook, ready to be printed."""
     wrong = [_check_result(file)] if file.suite.diagnostics else []
     return wrong if file.playbook is None or file.playbook.valid else [*wrong, file.playbook]

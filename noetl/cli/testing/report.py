@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from noetl.cli.formats import text
-from noetl.cli.playbooks.validation import CheckResult
-from noetl.cli.running.run_summary import detail_lines
+from noetl.cli.playbooks.validation import with_findings
+from noetl.cli.running.run_summary import detail_lines, duration
 from noetl.cli.terminal import Paint, colourful, counted, emit, note
-from noetl.cli.testing.files import CaseFile
-from noetl.cli.testing.files import invalid_texts as wrong_with
+from noetl.cli.testing.files import CaseFile, invalid_texts
 from noetl.dsl.diagnostic import finding_fields
 from noetl.dsl.sugar.labels import is_generated
 from noetl.dsl.yaml.one_line import shortened
@@ -35,8 +34,6 @@ class Progress:
 
     def ended(self, outcome: "Outcome") -> None:
         """One test is over."""
-        from noetl.cli.running.run_summary import duration
-
         if outcome.passed and self.quiet:
             return
         if outcome.file.name != self._file:
@@ -54,15 +51,12 @@ class Progress:
 
     def unusable(self, file: CaseFile) -> None:
         """A test file or its playbook has errors."""
-        emit(text.findings_text(wrong_with(file), self.paint) + "\n")
+        emit(text.findings_text(invalid_texts(file), self.paint) + "\n")
 
 
 def failure_text(outcome: "Outcome", paint: Paint) -> str:
     """Why a test failed, with the lines of its file."""
-    from noetl.dsl.load import Loaded
-
-    wrong = Loaded(None, None, None, tuple(outcome.findings), {})
-    return text.findings_text([CheckResult(outcome.file.source, wrong)], paint)
+    return text.findings_text([with_findings(outcome.file.source, outcome.findings)], paint)
 
 
 def _course(rehearsal: "Rehearsal", paint: Paint) -> Iterator[str]:
@@ -155,7 +149,7 @@ def as_object(session: "Session") -> dict[str, object]:
         "unusable": [
             {"file": wrong.name, "diagnostics": [finding_fields(item) for item in wrong.diagnostics]}
             for file in session.unusable
-            for wrong in wrong_with(file)
+            for wrong in invalid_texts(file)
         ],
         "passed": len(session.outcomes) - session.failed,
         "failed": session.failed,

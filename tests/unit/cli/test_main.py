@@ -35,7 +35,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch):
         module = types.ModuleType("noetl.cli.commands.pretend")
         module.command = click.command("pretend")(action)  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, "noetl.cli.commands.pretend", module)
-        monkeypatch.setitem(main.COMMANDS, "Tests", {"pretend": "pretend"})
+        monkeypatch.setitem(main.Commands.lines, "pretend", "pretend")
 
     return add
 

@@ -1,9 +1,8 @@
 """`noetl execution`: one file per subcommand; each takes an execution's id, its beginning, or `@last`."""
 
-import difflib
-import importlib
-
 import click
+
+from noetl.cli.command_classes import LazyGroup
 
 SUBCOMMANDS = {
     "list": "the newest executions",
@@ -25,34 +24,12 @@ SUBCOMMANDS = {
 }
 
 
-class Executions(click.Group):
-    """Loads a subcommand when it is asked for."""
+class Executions(LazyGroup):
+    """The commands about one execution."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every subcommand."""
-        return [*SUBCOMMANDS]  # not list(): a subcommand of that name may stand in this module
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the subcommand's module."""
-        if cmd_name not in SUBCOMMANDS:
-            return None
-        command: click.Command = importlib.import_module(f"noetl.cli.commands.execution.{cmd_name}").command
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the subcommand, or name the nearest one."""
-        if args[0] not in SUBCOMMANDS and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], SUBCOMMANDS, n=1)
-            message = f"there is no command 'execution {args[0]}'"
-            raise click.UsageError(message + (f"; did you mean '{near[0]}'?" if near else ""), ctx)
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """One line per subcommand, without loading any of them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([*SUBCOMMANDS.items()])
+    package = "noetl.cli.commands.execution."
+    lines = SUBCOMMANDS
+    prefix = "execution "
 
 
 @click.command("execution", cls=Executions)

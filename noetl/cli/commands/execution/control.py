@@ -1,19 +1,29 @@
 """Telling an execution something: one control message, brought to whoever runs it."""
 
-from noetl.cli.terminal import emit, note
+from typing import Literal
+
+from noetl.cli.connection.caller import caller
+from noetl.cli.connection.connection import connect_execution
+from noetl.cli.terminal import emit_json, note
 from noetl.core.message import Control
+from noetl.json_value import Json
 
 
-async def tell(name: str, control: Control, text: str, *, as_json: bool) -> None:
-    """Have it decided on, and say so; `text` may name the execution as {id}."""
-    from noetl.cli.connection.connection import connect, find_execution
-    from noetl.cli.running.run_summary import indented_json
-
-    async with connect() as connection:
-        execution_id = await find_execution(connection.front, name)
-        await connection.front.control(execution_id, control)
+async def send(
+    execution: str,
+    action: Literal["cancel", "pause", "signal"],
+    text: str,
+    *,
+    as_json: bool,
+    why: str | None = None,
+    name: str | None = None,
+    payload: Json = None,
+) -> None:
+    """Have a message decided on, and say so; `text` may name the execution as {id}."""
+    async with connect_execution(execution) as (connection, execution_id):
+        await connection.front.control(execution_id, Control(action, caller(), why, name, payload))
         if not as_json:
             note(text.replace("{id}", execution_id))
             return
         status = (await connection.front.execution(execution_id))["status"]
-        emit(indented_json({"execution_id": execution_id, "status": status}))
+        emit_json({"execution_id": execution_id, "status": status})

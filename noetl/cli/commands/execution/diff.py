@@ -1,12 +1,12 @@
 """`noetl execution diff`: how two executions differ."""
 
-import asyncio
 from typing import Literal
 
 import click
 
 from noetl.cli import options
-from noetl.cli.terminal import emit, note
+from noetl.cli.command_classes import Command
+from noetl.cli.terminal import emit, emit_json, note, width_of
 from noetl.ports.answers import Change, Difference
 
 SHOWN = 100
@@ -14,25 +14,19 @@ PAIRS: tuple[Literal["status", "playbook", "error"], ...] = ("status", "playbook
 VALUES: tuple[Literal["workload", "ctx", "outputs"], ...] = ("workload", "ctx", "outputs")
 
 
-@click.command("diff")
+@click.command("diff", cls=Command)
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @options.server
 @options.as_json
-def command(first: str, second: str, as_json: bool) -> None:
+async def command(first: str, second: str, as_json: bool) -> None:
     """Say how two executions differ: path, timing, ctx and outputs."""
-    asyncio.run(_diff(first, second, as_json))
+    from noetl.cli.connection.connection import connect_execution, find_execution
 
-
-async def _diff(first: str, second: str, as_json: bool) -> None:
-    from noetl.cli.connection.connection import connect, find_execution
-    from noetl.cli.running.run_summary import indented_json
-
-    async with connect() as connection:
-        first_id = await find_execution(connection.front, first)
+    async with connect_execution(first) as (connection, first_id):
         difference = await connection.front.diff(first_id, await find_execution(connection.front, second))
     if as_json:
-        emit(indented_json(difference))
+        emit_json(difference)
         return
     for line in _lines(difference):
         emit(line)
@@ -53,7 +47,7 @@ def _lines(difference: Difference) -> list[str]:
         if difference[value]:
             lines += [f"{value}:", *(f"  {_change(item)}" for item in difference[value][:SHOWN])]
     lines += [f"left out: {count} more in {place}" for place, count in difference["left_out"].items()]
-    width = max(map(len, difference["timing_ms"]), default=0)
+    width = width_of(difference["timing_ms"])
     lines.append("timing:")
     for step, sides in difference["timing_ms"].items():
         a, b = ("–" if side is None else duration(side) for side in sides)

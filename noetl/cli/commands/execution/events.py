@@ -1,12 +1,12 @@
 """`noetl execution events`: what happened, in order."""
 
-import asyncio
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 import msgspec
 
 from noetl.cli import options
+from noetl.cli.command_classes import Command
 from noetl.cli.terminal import emit, note
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class EventChoices(TypedDict):
     step: str | None
 
 
-@click.command("events")
+@click.command("events", cls=Command)
 @options.execution
 @click.option("--json", "as_json", is_flag=True, help="One event envelope per line.")
 @click.option(
@@ -29,17 +29,12 @@ class EventChoices(TypedDict):
 )
 @click.option("--name", metavar="GLOB", help="Only events whose name matches, as in 'task.*'.")
 @click.option("--step", metavar="S", help="Only events of a step.")
-def command(execution: str, as_json: bool, **which: Unpack[EventChoices]) -> None:
+async def command(execution: str, as_json: bool, **which: Unpack[EventChoices]) -> None:
     """Print the events of an execution, in the order of their sequence numbers."""
-    asyncio.run(_print(execution, as_json, which))
-
-
-async def _print(execution: str, as_json: bool, which: EventChoices) -> None:
     from noetl.cli.commands.execution.pages import envelopes
-    from noetl.cli.connection.connection import connect, find_execution
+    from noetl.cli.connection.connection import connect_execution
 
-    async with connect() as connection:
-        execution_id = await find_execution(connection.front, execution)
+    async with connect_execution(execution) as (connection, execution_id):
         count = 0
         async for event in envelopes(connection.front, execution_id, **which):
             count += 1

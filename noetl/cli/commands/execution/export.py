@@ -1,6 +1,5 @@
 """`noetl execution export`: the whole log in a format that other programs read."""
 
-import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, nullcontext
@@ -10,12 +9,15 @@ import click
 import msgspec
 
 from noetl.cli import options
+from noetl.cli.command_classes import Command
+from noetl.cli.terminal import emit
+from noetl.errors import RequestError
 
 if TYPE_CHECKING:
     from noetl.core.event import EventEnvelope
 
 
-@click.command("export")
+@click.command("export", cls=Command)
 @options.execution
 @click.option(
     "--format", "as_format", type=click.Choice(["jsonl", "xes"]), default="jsonl", show_default=True,
@@ -23,17 +25,12 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--json", "as_format", flag_value="jsonl", help="The same as --format jsonl.")
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
-def command(execution: str, as_format: str, output: str | None) -> None:
+async def command(execution: str, as_format: str, output: str | None) -> None:
     """Export the log of an execution."""
-    asyncio.run(_export(execution, as_format, output))
-
-
-async def _export(execution: str, as_format: str, output: str | None) -> None:
     from noetl.cli.commands.execution.pages import envelopes
-    from noetl.cli.connection.connection import connect, find_execution
+    from noetl.cli.connection.connection import connect_execution
 
-    async with connect() as connection:
-        execution_id = await find_execution(connection.front, execution)
+    async with connect_execution(execution) as (connection, execution_id):
         path = (await connection.front.execution(execution_id))["playbook"]["path"]
         events = envelopes(connection.front, execution_id)
         if as_format == "xes":
@@ -51,8 +48,6 @@ async def _lines(events: AsyncIterator["EventEnvelope"]) -> AsyncIterator[str]:
 
 
 async def _write(pieces: AsyncIterator[str], output: str | None) -> None:
-    from noetl.cli.terminal import emit
-
     if output is None:
         async for piece in pieces:
             emit(piece.removesuffix("\n"))
@@ -63,8 +58,6 @@ async def _write(pieces: AsyncIterator[str], output: str | None) -> None:
 
 
 def _file(name: str) -> AbstractContextManager[TextIO]:
-    from noetl.errors import RequestError
-
     try:
         return nullcontext(sys.stdout) if name == "-" else open(name, "w", encoding="utf-8")
     except OSError as error:

@@ -1,6 +1,5 @@
 """`noetl execution list`: the newest executions of this project."""
 
-import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -9,7 +8,8 @@ import msgspec
 
 from noetl.adapters.clock.wall import now_ms
 from noetl.cli import options
-from noetl.cli.terminal import counted, emit, note
+from noetl.cli.command_classes import Command
+from noetl.cli.terminal import counted, emit_list
 from noetl.core.state import STATUSES
 from noetl.ports.answers import ExecutionRow
 
@@ -29,7 +29,7 @@ class ListChoices(TypedDict):
     children: bool
 
 
-@click.command("list")
+@click.command("list", cls=Command)
 @click.option("--status", type=click.Choice(STATUSES), help="Only executions of this status.")
 @click.option("--path", metavar="PATH", help="Only executions of this playbook.")
 @click.option(
@@ -38,28 +38,19 @@ class ListChoices(TypedDict):
 @click.option("--all", "children", is_flag=True, help="Also those that other executions started.")
 @options.server
 @options.as_json
-def command(as_json: bool, **filters: Unpack[ListChoices]) -> None:
+async def command(as_json: bool, **filters: Unpack[ListChoices]) -> None:
     """List the newest executions of this project, or of the server."""
-    asyncio.run(_list(as_json, filters))
-
-
-async def _list(as_json: bool, filters: ListChoices) -> None:
     from noetl.cli.connection.connection import connect, has_data
     from noetl.cli.connection.embedded_engine import current_settings
-    from noetl.cli.running.run_summary import indented_json
 
     settings = current_settings()
     rows: list[ExecutionRow] = []
     if has_data(settings):
         async with connect(settings) as connection:
             rows = await _rows(connection, filters)
-    if as_json:
-        emit(indented_json(rows))
-    elif not rows:
-        some = filters["status"] or filters["path"]
-        note("no such executions; see all with: noetl execution list" if some else NONE)
-    for row in () if as_json else rows:
-        emit(_line(row))
+    some = filters["status"] or filters["path"]
+    empty = "no such executions; see all with: noetl execution list" if some else NONE
+    emit_list(rows, _line, fields=dict, empty=empty, as_json=as_json)
 
 
 async def _rows(connection: "Connection", filters: ListChoices) -> list[ExecutionRow]:

@@ -1,14 +1,15 @@
 """`noetl execution rerun`: an ended execution again from any step, perhaps with a changed playbook."""
 
-import asyncio
 from typing import Unpack
 
 import click
 
 from noetl.cli import options
+from noetl.cli.command_classes import Command
+from noetl.cli.playbooks.sources import read_one
 
 
-@click.command("rerun")
+@click.command("rerun", cls=Command)
 @options.execution
 @click.option(
     "--from", "start", required=True, metavar="STEP", help="The step, or one run of it as in 'load.2'."
@@ -16,17 +17,14 @@ from noetl.cli import options
 @click.option("--playbook", metavar="FILE", help="Go on with this playbook instead.")
 @options.output_options
 @options.timeout
-def command(
+async def command(
     execution: str, start: str, playbook: str | None, **choices: Unpack[options.OutputChoices]
 ) -> int:
     """Run an ended execution again from a step on, as a new execution that keeps what does not depend on it.
 
     A step that ran often begins again with its first run. What had failed or was cut off runs again too.
     """
-    from noetl.cli.connection.embedded_engine import current_settings
-    from noetl.cli.playbooks.sources import read_one
     from noetl.cli.running import run_flow
 
-    watch = run_flow.make_watch(**options.output_format(choices))
-    request = run_flow.RerunRequest(execution, start, read_one(playbook) if playbook is not None else None)
-    return asyncio.run(run_flow.rerun(current_settings(), request, watch, choices["timeout"]))
+    source = read_one(playbook) if playbook is not None else None
+    return await run_flow.rerun(run_flow.Viewer(choices), execution, start, source)

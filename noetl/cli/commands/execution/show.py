@@ -1,40 +1,32 @@
 """`noetl execution show`: how one execution stands or ended."""
 
-import asyncio
-
 import click
 
 from noetl.cli import options
-from noetl.cli.terminal import emit, note
+from noetl.cli.command_classes import Command
+from noetl.cli.terminal import emit, emit_json, note, width_of
 from noetl.ports.answers import ExecutionResult, PlaybookFields
 
 
-@click.command("show")
+@click.command("show", cls=Command)
 @options.execution
 @options.as_json
-def command(execution: str, as_json: bool) -> None:
+async def command(execution: str, as_json: bool) -> None:
     """Show one execution: status, steps, ctx, output and error.
 
     --json prints the same object as `noetl run --json`.
     """
-    asyncio.run(_show(execution, as_json))
+    from noetl.cli.connection.connection import connect_execution
 
-
-async def _show(execution: str, as_json: bool) -> None:
-    from noetl.cli.connection.connection import connect, find_execution
-    from noetl.cli.running.run_summary import indented_json
-
-    async with connect() as connection:
-        result = await connection.front.execution(await find_execution(connection.front, execution))
-        still = result["status"] in ("running", "waiting") and await connection.interrupted(
-            result["execution_id"]
-        )
+    async with connect_execution(execution) as (connection, execution_id):
+        result = await connection.front.execution(execution_id)
+        still = result["status"] in ("running", "waiting") and await connection.interrupted(execution_id)
     if as_json:
-        emit(indented_json(result))
+        emit_json(result)
         return
     emit("\n".join(_lines({**result, "status": "interrupted"} if still else result)))
     if still:
-        note(f"its process is gone; go on with: noetl execution resume {result['execution_id']}")
+        note(f"its process is gone; go on with: noetl execution resume {execution_id}")
 
 
 def _lines(result: ExecutionResult) -> list[str]:
@@ -59,7 +51,7 @@ def _lines(result: ExecutionResult) -> list[str]:
         value = result[key]
         if value not in (None, {}):
             lines.append(f"{key:<9}  {value if isinstance(value, str) else short_json(value, 2000)}")
-    width = max((len(name) for name in result["steps"]), default=0)
+    width = width_of(result["steps"])
     for name, step in result["steps"].items():
         runs = f"  {step['runs']} runs" if step["runs"] > 1 else ""
         lines.append(f"step       {name:<{width}}  {step['status']}{runs}")

@@ -1,35 +1,30 @@
 """`noetl execution why`: an execution explained in words, from its log alone."""
 
-import asyncio
 import sys
 
 import click
 
 from noetl.cli import options
-from noetl.cli.terminal import Paint, colourful, emit, note
+from noetl.cli.command_classes import Command
+from noetl.cli.terminal import Paint, colourful, emit, emit_json, note, width_of
 from noetl.ports.answers import Explanation, Reason
 
 
-@click.command("why")
+@click.command("why", cls=Command)
 @options.execution
 @click.option("--step", metavar="S", help="Only what concerns one step, or why it never ran.")
 @options.as_json
-def command(execution: str, step: str | None, as_json: bool) -> None:
+async def command(execution: str, step: str | None, as_json: bool) -> None:
     """Say why an execution went as it did: why arcs were taken or not, tokens held or refused, tasks retried.
 
     Every sentence has the number of the event that says so and the values the decision saw.
     """
-    asyncio.run(_why(execution, step, as_json))
+    from noetl.cli.connection.connection import connect_execution
 
-
-async def _why(execution: str, step: str | None, as_json: bool) -> None:
-    from noetl.cli.connection.connection import connect, find_execution
-    from noetl.cli.running.run_summary import indented_json
-
-    async with connect() as connection:
-        explanation = await connection.front.why(await find_execution(connection.front, execution), step)
+    async with connect_execution(execution) as (connection, execution_id):
+        explanation = await connection.front.why(execution_id, step)
     if as_json:
-        emit(indented_json(explanation))
+        emit_json(explanation)
     else:
         _tell(explanation)
 
@@ -39,7 +34,7 @@ def _tell(explanation: Explanation) -> None:
 
     paint = Paint(colourful(sys.stdout))
     emit(f"execution {explanation['execution_id']}: {paint(explanation['summary'], 'strong')}")
-    width = max((len(reason["step"] or "") for reason in explanation["reasons"]), default=0)
+    width = width_of(reason["step"] or "" for reason in explanation["reasons"])
     printed: list[tuple[str, list[str]]] = []  # a task and its step fail with one error
     for reason in explanation["reasons"]:
         emit(_line(reason, width, paint))
