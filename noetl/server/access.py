@@ -1,5 +1,6 @@
 """Who is asking, and what they may. Deny by default: only what is named here is public."""
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -12,6 +13,8 @@ from noetl.server.problem import Problem
 
 Scope = Literal["public", "hook", "read", "run", "write", "admin"]  # hook: the route asks for its own proof
 WHO = "noetl.who"  # where a request keeps who sent it
+
+EXECUTION_ID = re.compile("[0-9a-f]{32}")
 
 # A scope brings others with it; no scope brings `worker`.
 BRINGS: Mapping[str, frozenset[str]] = {
@@ -90,6 +93,6 @@ def require_everywhere(request: Request) -> None:
 
 async def require_execution(request: Request, execution_id: str) -> None:
     """Refuse an execution outside the sender's prefixes as if it were not there."""
-    if who_asks(request).prefixes:
+    if who_asks(request).prefixes and EXECUTION_ID.fullmatch(execution_id):
         execution: ExecutionResult = await request.app.state.front.execution(execution_id)
         require_path(request, execution["playbook"]["path"], f"execution {execution_id}")

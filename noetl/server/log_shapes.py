@@ -2,6 +2,8 @@
 
 import msgspec
 
+from noetl.server.shapes import page_of
+
 
 class LogRow(msgspec.Struct):
     """One row of the log as it rests; bytes are in base64."""
@@ -55,8 +57,6 @@ class ProjectionView(msgspec.Struct):
     snapshot: SnapshotView | None
 
 
-class LogPage(msgspec.Struct):
-    """Rows in order, and the event at which the next page begins."""
-
-    items: list[LogRow]
-    next: int | None
+LogPage = page_of(
+    "LogPage", LogRow, "Rows in order, and the event at which the next page begins.", ("next", int | None)
+)

@@ -14,37 +14,21 @@ from noetl.errors import BackendError, Conflict, NoetlError, NotFound, PlaybookE
 
 MEDIA_TYPE = "application/problem+json"
 TYPES = "https://noetl.io/errors/"
-TITLES = {
-    400: "The request cannot be understood",
-    401: "Credentials are needed",
-    403: "That is not allowed",
-    404: "There is no such thing",
-    405: "That method is not offered here",
-    408: "The request did not come to its end",
-    409: "The state forbids that",
-    413: "The request is too large",
-    415: "That content type is not read here",
-    422: "The playbook has errors",
-    429: "Too many requests",
-    431: "The headers are too large",
-    500: "A bug of the server",
-    503: "A backend cannot be reached",
-}
-CODES = {
-    400: "request",
-    401: "unauthenticated",
-    403: "denied",
-    404: "not-found",
-    405: "method",
-    408: "timeout",
-    409: "conflict",
-    413: "too-large",
-    415: "content-type",
-    422: "playbook",
-    429: "rate",
-    431: "too-large",
-    500: "internal",
-    503: "backend",
+PROBLEMS = {  # by status: the code and the title
+    400: ("request", "The request cannot be understood"),
+    401: ("unauthenticated", "Credentials are needed"),
+    403: ("denied", "That is not allowed"),
+    404: ("not-found", "There is no such thing"),
+    405: ("method", "That method is not offered here"),
+    408: ("timeout", "The request did not come to its end"),
+    409: ("conflict", "The state forbids that"),
+    413: ("too-large", "The request is too large"),
+    415: ("content-type", "That content type is not read here"),
+    422: ("playbook", "The playbook has errors"),
+    429: ("rate", "Too many requests"),
+    431: ("too-large", "The headers are too large"),
+    500: ("internal", "A bug of the server"),
+    503: ("backend", "A backend cannot be reached"),
 }
 RETRY_AFTER_S = 1
 ROUTES = "the routes are listed in /api/openapi.json"
@@ -71,10 +55,11 @@ def problem(
     diagnostics: list[dict[str, str | int | None]] | None = None,
 ) -> Response:
     """The answer that says what went wrong."""
-    code = code or CODES.get(status, "request")
+    usual_code, title = PROBLEMS.get(status, ("request", "The request failed"))
+    code = code or usual_code
     body: dict[str, object] = {
         "type": TYPES + code,
-        "title": TITLES.get(status, "The request failed"),
+        "title": title,
         "status": status,
         "detail": detail,
         "code": code,

@@ -14,10 +14,11 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from noetl.server import log_shapes, problem, shapes, view_shapes
-from noetl.server.access import Scope, require
+from noetl.server.access import Scope, require, require_execution
 
 REFERENCE = "#/components/schemas/{name}"
 SCOPE = "x-scope"
+EXECUTION = "execution_id"  # what a path calls the execution it is about
 SECURITY: list[dict[str, list[str]]] = [{"bearer": []}, {"session": []}]
 HOOK_SECRET, HOOK_SIGNATURE = "X-Noetl-Secret", "X-Hub-Signature-256"
 HOOK_SECURITY: list[dict[str, list[str]]] = [{"hook_secret": []}, {"hook_signature": []}]
@@ -43,6 +44,14 @@ def schema_of(shape: object) -> dict[str, Any]:
         return {"$ref": REFERENCE.format(name=shape.__name__)}  # all of them are in the document
     (schema,), _ = msgspec.json.schema_components([shape], ref_template=REFERENCE)
     return schema
+
+
+def parameter(
+    place: str, name: str, description: str, *, required: bool = False, **schema: str | int
+) -> Mapping[str, object]:
+    """A parameter of a route that reads it itself."""
+    words = {"name": name, "in": place, "required": required, "description": description}
+    return {**words, "schema": schema}
 
 
 def describe(
@@ -87,11 +96,14 @@ def _answer(shape: object) -> dict[str, object]:
 
 def _problem(status: int) -> dict[str, object]:
     content = {problem.MEDIA_TYPE: {"schema": schema_of(shapes.ProblemAnswer)}}
-    return {"description": problem.TITLES[status], "content": content}
+    return {"description": problem.PROBLEMS[status][1], "content": content}
 
 
 class Guarded(APIRoute):
-    """A route that only those reach who may; one that takes the bare request costs nothing more."""
+    """A route that only those reach who may, also see the execution that its path names.
+
+    One that takes the bare request costs nothing more.
+    """
 
     def get_route_handler(self) -> Handler:
         """The handler behind its check."""
@@ -101,6 +113,8 @@ class Guarded(APIRoute):
 
         async def handler(request: Request) -> Response:
             require(request, scope)
+            if EXECUTION in request.path_params:
+                await require_execution(request, request.path_params[EXECUTION])
             return await inner(request)
 
         return handler

@@ -1,5 +1,6 @@
 """The shapes of what is sent and answered, as the OpenAPI document shows them; bodies are read by them."""
 
+from types import GenericAlias
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -171,6 +172,14 @@ class LegacyCredentialBody(msgspec.Struct):
 # ---- answers --------------------------------------------------------------------------------------------
 
 
+def page_of(
+    name: str, item: object, words: str, following: tuple[str, object] = ("cursor", str | None)
+) -> type[msgspec.Struct]:
+    """The shape of a part of a list, and where the next one begins."""
+    fields = [("items", GenericAlias(list, (item,))), following]
+    return msgspec.defstruct(name, fields, namespace={"__doc__": words}, module=__name__)
+
+
 class Finding(msgspec.Struct):
     """One finding about a playbook."""
 
@@ -223,11 +232,7 @@ class CatalogText(CatalogEntry):
     text: str
 
 
-class CatalogPage(msgspec.Struct):
-    """A page of the catalog, and where the next one begins."""
-
-    items: list[CatalogEntry]
-    cursor: str | None
+CatalogPage = page_of("CatalogPage", CatalogEntry, "A page of the catalog, and where the next one begins.")
 
 
 class Deleted(msgspec.Struct):
@@ -280,11 +285,9 @@ class ExecutionItem(msgspec.Struct):
     failed_iterations: int
 
 
-class ExecutionPage(msgspec.Struct):
-    """A page of executions, the newest first, and where the next one begins."""
-
-    items: list[ExecutionItem]
-    cursor: str | None
+ExecutionPage = page_of(
+    "ExecutionPage", ExecutionItem, "A page of executions, the newest first, and where the next one begins."
+)
 
 
 class RunError(msgspec.Struct):
@@ -395,11 +398,12 @@ class EventEnvelope(msgspec.Struct):
     parent_id: str | UnsetType = UNSET
 
 
-class EventPage(msgspec.Struct):
-    """Events in order, and the number at which the next page begins."""
-
-    items: list[EventEnvelope]
-    next: int | None
+EventPage = page_of(
+    "EventPage",
+    EventEnvelope,
+    "Events in order, and the number at which the next page begins.",
+    ("next", int | None),
+)
 
 
 class Rendered(msgspec.Struct):
@@ -436,11 +440,7 @@ class Sealed(msgspec.Struct):
     sealed: int
 
 
-class CredentialList(msgspec.Struct):
-    """Every credential by name."""
-
-    items: list[CredentialItem]
-    cursor: str | None
+CredentialList = page_of("CredentialList", CredentialItem, "Every credential by name.")
 
 
 class LeaseItem(msgspec.Struct):
@@ -469,11 +469,7 @@ class WorkerItem(msgspec.Struct):
     finished: int
 
 
-class WorkerList(msgspec.Struct):
-    """The workers that were heard of lately."""
-
-    items: list[WorkerItem]
-    cursor: str | None
+WorkerList = page_of("WorkerList", WorkerItem, "The workers that were heard of lately.")
 
 
 class TokenItem(msgspec.Struct):
@@ -488,11 +484,7 @@ class TokenItem(msgspec.Struct):
     by: str
 
 
-class TokenList(msgspec.Struct):
-    """Every token."""
-
-    items: list[TokenItem]
-    cursor: str | None
+TokenList = page_of("TokenList", TokenItem, "Every token.")
 
 
 class NewTokenAnswer(TokenItem):
@@ -532,11 +524,7 @@ class ScheduleItem(msgspec.Struct):
     skipped: SkippedTicks | None
 
 
-class SchedulePage(msgspec.Struct):
-    """Schedules by name, and where the next page begins."""
-
-    items: list[ScheduleItem]
-    cursor: str | None
+SchedulePage = page_of("SchedulePage", ScheduleItem, "Schedules by name, and where the next page begins.")
 
 
 class TriggerItem(msgspec.Struct, rename={"payload_key": "as"}):
@@ -556,11 +544,7 @@ class TriggerItem(msgspec.Struct, rename={"payload_key": "as"}):
     hook: str | None
 
 
-class TriggerPage(msgspec.Struct):
-    """Triggers by name, and where the next page begins."""
-
-    items: list[TriggerItem]
-    cursor: str | None
+TriggerPage = page_of("TriggerPage", TriggerItem, "Triggers by name, and where the next page begins.")
 
 
 class NewTriggerAnswer(TriggerItem):
@@ -578,11 +562,7 @@ class SessionAnswer(msgspec.Struct):
     csrf: str | None
 
 
-class ToolList(msgspec.Struct):
-    """The installed tool kinds."""
-
-    items: list[dict[str, Any]]
-    cursor: str | None
+ToolList = page_of("ToolList", dict[str, Any], "The installed tool kinds.")
 
 
 class Health(msgspec.Struct):

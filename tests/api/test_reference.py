@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fastapi.routing import APIRoute
 
-from noetl.server.problem import CODES
+from noetl.server.problem import PROBLEMS
 from noetl.server.route_spec import SCOPE
 from noetl.server.routes import ROUTERS
 
@@ -37,4 +37,4 @@ def test_every_alias_is_on_the_page(root: Path) -> None:
 
 def test_every_status_is_on_the_page_with_its_code(root: Path) -> None:
     told = dict(re.findall(r"(?m)^\| (\d{3}) \| `([a-z-]+)` \|", text(root)))
-    assert told == {str(status): code for status, code in CODES.items() if status != 500}
+    assert told == {str(status): code for status, (code, _) in PROBLEMS.items() if status != 500}

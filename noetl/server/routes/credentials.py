@@ -12,20 +12,15 @@ from noetl.json_value import Json
 from noetl.server.access import require_everywhere
 from noetl.server.paging import MOST, Cursor, Limit, page
 from noetl.server.reply import front_of, read, reply
-from noetl.server.route_spec import describe
+from noetl.server.route_spec import describe, parameter
 from noetl.server.route_spec import router as make_router
 from noetl.server.shapes import CredentialAnswer, CredentialList, Sealed
 
 router = make_router("credentials")
 PATTERN = "^[A-Za-z_][A-Za-z0-9_.-]{0,127}$"
-Name = Annotated[str, Path(pattern=PATTERN, description="The name of a credential")]
-NAME_PARAMETER = {
-    "name": "name",
-    "in": "path",
-    "required": True,
-    "description": "The name of a credential",
-    "schema": {"type": "string", "pattern": PATTERN},
-}
+NAME_WORDS = "The name of a credential"
+Name = Annotated[str, Path(pattern=PATTERN, description=NAME_WORDS)]
+NAME_PARAMETER = parameter("path", "name", NAME_WORDS, required=True, type="string", pattern=PATTERN)
 
 
 @router.put(

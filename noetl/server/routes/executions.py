@@ -1,7 +1,6 @@
 """Starting executions and how they stand."""
 
 import asyncio
-import re
 import time
 from datetime import datetime
 from typing import Annotated
@@ -15,40 +14,26 @@ from noetl.errors import NotFound, RequestError
 from noetl.ports.answers import ExecutionResult, ExecutionRow
 from noetl.ports.front import ME, Ask, Started, listed
 from noetl.ports.store import Find
-from noetl.server.access import require, require_execution, require_path, who_asks
+from noetl.server.access import EXECUTION_ID, require, require_path, who_asks
 from noetl.server.paging import Cursor
 from noetl.server.reply import front_of, read, reply
-from noetl.server.route_spec import describe
+from noetl.server.route_spec import EXECUTION, describe, parameter
 from noetl.server.route_spec import router as make_router
 from noetl.server.routes.catalog import require_text
 from noetl.server.shapes import Begun, EventPage, ExecutionAnswer, ExecutionPage, StartBody
 
 router = make_router("executions")
 
-ID = re.compile("[0-9a-f]{32}")
-ExecutionId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="The id of an execution")]
-ID_PARAMETER = {
-    "name": "execution_id",
-    "in": "path",
-    "required": True,
-    "description": "The id of an execution",
-    "schema": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
-}
-KEY_PARAMETER = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "required": False,
-    "description": "Under one key at most one execution is started; a repeat answers 200 with that one",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
-}
+ID_PATTERN, ID_WORDS = f"^{EXECUTION_ID.pattern}$", "The id of an execution"
+ExecutionId = Annotated[str, Path(pattern=ID_PATTERN, description=ID_WORDS)]
+ID_PARAMETER = parameter("path", EXECUTION, ID_WORDS, required=True, type="string", pattern=ID_PATTERN)
+KEY_WORDS = "Under one key at most one execution is started; a repeat answers 200 with that one"
+KEY_PARAMETER = parameter("header", "Idempotency-Key", KEY_WORDS, type="string", minLength=1, maxLength=255)
 WAIT_MOST_S = 60
-WAIT_PARAMETER = {
-    "name": "wait",
-    "in": "query",
-    "required": False,
-    "description": "Answer when it is over or paused, after so many seconds at the latest",
-    "schema": {"type": "integer", "minimum": 0, "maximum": WAIT_MOST_S, "default": 0},
-}
+WAIT_WORDS = "Answer when it is over or paused, after so many seconds at the latest"
+WAIT_PARAMETER = parameter(
+    "query", "wait", WAIT_WORDS, type="integer", minimum=0, maximum=WAIT_MOST_S, default=0
+)
 KEY_LENGTH = 255
 PAGES_PASSED = 20
 STATUS_PATTERN = f"^({'|'.join(STATUSES)})$"
@@ -57,7 +42,7 @@ STATUS_PATTERN = f"^({'|'.join(STATUSES)})$"
 def id_of(request: Request) -> str:
     """The execution that a path names; an id that cannot be one names none."""
     text: str = request.path_params["execution_id"]
-    if not ID.fullmatch(text):
+    if not EXECUTION_ID.fullmatch(text):
         raise NotFound(f"'{text[:64]}' is not the id of an execution", hint="an id is 32 hexadecimal digits")
     return text
 
@@ -227,7 +212,6 @@ def _ms(moment: datetime | None) -> int | None:
 async def show(request: Request) -> Response:
     """How an execution stands, from its projection: the size of its log does not matter."""
     execution_id, wait_s = id_of(request), wait_of(request)
-    await require_execution(request, execution_id)
     if wait_s:
         return reply(await _after_waiting(request, execution_id, wait_s))
     return reply(await front_of(request).execution(execution_id))
@@ -244,7 +228,6 @@ async def events(
     step: Annotated[str | None, Query(max_length=255)] = None,
 ) -> Response:
     """The events of an execution in order, those that match."""
-    await require_execution(request, execution_id)
     batch = await front_of(request).events(execution_id, first=first, limit=limit, name=name, step=step)
     following = batch[-1]["seq"] + 1 if len(batch) >= limit else None
     return reply({"items": batch, "next": following})

@@ -25,7 +25,6 @@ async def state(
     at: Annotated[int | None, Query(ge=1, le=2**53, description="After this event, else the newest")] = None,
 ) -> Response:
     """The state of an execution after an event: ctx, tokens, runs, what waits and for what."""
-    await require_execution(request, execution_id)
     return reply(await front_of(request).state(execution_id, at))
 
 
@@ -34,7 +33,6 @@ async def why(
     request: Request, execution_id: ExecutionId, step: Annotated[str | None, Query(max_length=255)] = None
 ) -> Response:
     """The decisions of an execution explained in words, with the values they were made on."""
-    await require_execution(request, execution_id)
     return reply(await front_of(request).why(execution_id, step))
 
 
@@ -43,7 +41,6 @@ async def why(
 )
 async def diff(request: Request, execution_id: ExecutionId, other_id: ExecutionId) -> Response:
     """How two executions differ."""
-    await require_execution(request, execution_id)
     await require_execution(request, other_id)
     return reply(await front_of(request).diff(execution_id, other_id))
 
@@ -51,14 +48,12 @@ async def diff(request: Request, execution_id: ExecutionId, other_id: ExecutionI
 @router.get("/executions/{execution_id}/graph", **describe("read", {200: GraphAnswer}, problems=(404,)))
 async def graph(request: Request, execution_id: ExecutionId) -> Response:
     """The playbook that ran as steps and arcs, those that it was extended by included."""
-    await require_execution(request, execution_id)
     return reply(await front_of(request).graph(execution_id))
 
 
 @router.get("/executions/{execution_id}/playbook", **describe("read", {200: CatalogText}, problems=(404,)))
 async def playbook(request: Request, execution_id: ExecutionId) -> Response:
     """The playbook that an execution runs or ran, also when it is off the catalog."""
-    await require_execution(request, execution_id)
     registered = await front_of(request).playbook_of(execution_id)
     return reply({**entry(registered), "text": registered.text})
 
@@ -71,7 +66,6 @@ async def render(request: Request) -> Response:
     """A template evaluated against an execution as it was after an event."""
     execution_id = id_of(request)
     body = await read(request, RenderBody)
-    await require_execution(request, execution_id)
     return reply({"value": await front_of(request).evaluate(execution_id, body.template, body.at)})
 
 
@@ -84,7 +78,6 @@ async def log(
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
 ) -> Response:
     """The log as it rests: decided messages with their events and the hash chain, bytes in base64."""
-    await require_execution(request, execution_id)
     rows = await front_of(request).rows(execution_id, first, limit)
     following = rows[-1].last + 1 if len(rows) >= limit else None
     return reply({"items": rows, "next": following})
@@ -95,5 +88,4 @@ async def log(
 )
 async def projection(request: Request, execution_id: ExecutionId) -> Response:
     """What stands beside the log as it rests: summary, end of the log, snapshot, bytes in base64."""
-    await require_execution(request, execution_id)
     return reply(await front_of(request).projection(execution_id))

@@ -6,7 +6,6 @@ import msgspec
 from fastapi import Path, Query, Request
 from starlette.responses import Response
 
-from noetl.server.access import require_execution
 from noetl.server.reply import front_of, reply
 from noetl.server.route_spec import describe
 from noetl.server.route_spec import router as make_router
@@ -27,7 +26,6 @@ async def result(
     select: Annotated[str | None, Query(max_length=1000, description="A path into the value")] = None,
 ) -> Response:
     """The payload of a reference, whose `locator.key` is `<execution_id>/<digest>`."""
-    await require_execution(request, execution_id)
     key = f"{execution_id}/{digest}"
     payload = await front_of(request).result(key, offset=offset, limit=limit, select=select)
     return reply(msgspec.structs.asdict(payload))

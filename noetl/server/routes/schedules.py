@@ -17,7 +17,7 @@ from noetl.server.access import require, require_everywhere, require_path, who_a
 from noetl.server.paging import Cursor, Limit, page
 from noetl.server.problem import Problem
 from noetl.server.reply import body_of, front_of, read, reply, require_json
-from noetl.server.route_spec import HOOK_SECRET, HOOK_SIGNATURE, describe
+from noetl.server.route_spec import HOOK_SECRET, HOOK_SIGNATURE, describe, parameter
 from noetl.server.route_spec import router as make_router
 from noetl.server.routes.executions import KEY_PARAMETER, begun_reply, key_of
 from noetl.server.shapes import (
@@ -38,13 +38,9 @@ from noetl.server.shapes import (
 router = make_router("schedules")
 T = TypeVar("T", Schedule, Trigger)
 Name = Annotated[str, Path(pattern=NAME_PATTERN, description="The name of a schedule or trigger")]
-NAME_PARAMETER = {
-    "name": "name",
-    "in": "path",
-    "required": True,
-    "description": "The name of a webhook",
-    "schema": {"type": "string", "pattern": NAME_PATTERN},
-}
+NAME_PARAMETER = parameter(
+    "path", "name", "The name of a webhook", required=True, type="string", pattern=NAME_PATTERN
+)
 MADE = (404, 409, 422)
 STARTED = (404, 409, 422)
 

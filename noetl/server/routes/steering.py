@@ -1,12 +1,12 @@
 """Pausing, resuming, cancelling, signalling, retrying and running executions again."""
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import Request
 from starlette.responses import Response
 
 from noetl.core.message import Control
-from noetl.server.access import require, require_execution, who_asks
+from noetl.server.access import require, who_asks
 from noetl.server.reply import front_of, read, reply
 from noetl.server.route_spec import describe
 from noetl.server.route_spec import router as make_router
@@ -27,25 +27,27 @@ def _describe(
     )
 
 
+async def _wish(request: Request, what: Literal["cancel", "pause", "resume"]) -> Response:
+    body = await read(request, WishBody, optional=True)
+    return await _send_control(request, Control(what, who_asks(request).name, body.why))
+
+
 @router.post("/executions/{execution_id}/cancel", **_describe({202: Begun}, WishBody, optional=True))
 async def cancel(request: Request) -> Response:
     """Stop an execution; what runs is interrupted."""
-    body = await read(request, WishBody, optional=True)
-    return await _send_control(request, Control("cancel", who_asks(request).name, body.why))
+    return await _wish(request, "cancel")
 
 
 @router.post("/executions/{execution_id}/pause", **_describe({202: Begun}, WishBody, optional=True))
 async def pause(request: Request) -> Response:
     """Let an execution rest at the next task boundaries."""
-    body = await read(request, WishBody, optional=True)
-    return await _send_control(request, Control("pause", who_asks(request).name, body.why))
+    return await _wish(request, "pause")
 
 
 @router.post("/executions/{execution_id}/resume", **_describe({202: Begun}, WishBody, optional=True))
 async def resume(request: Request) -> Response:
     """Let a paused execution go on."""
-    body = await read(request, WishBody, optional=True)
-    return await _send_control(request, Control("resume", who_asks(request).name, body.why))
+    return await _wish(request, "resume")
 
 
 @router.post("/executions/{execution_id}/signal", **_describe({202: Begun}, SignalBody, optional=False))
@@ -60,7 +62,6 @@ async def signal(request: Request) -> Response:
 async def release(request: Request) -> Response:
     """Let an execution that is stuck go on; 409 when it is not, or cannot."""
     execution_id = id_of(request)
-    await require_execution(request, execution_id)
     front = front_of(request)
     await front.release(execution_id, who_asks(request).name)
     return reply({"execution_id": execution_id, "status": await front.status(execution_id)}, 202)
@@ -68,7 +69,6 @@ async def release(request: Request) -> Response:
 
 async def _send_control(request: Request, control: Control) -> Response:
     execution_id = id_of(request)
-    await require_execution(request, execution_id)
     front = front_of(request)
     await front.control(execution_id, control)
     status = (await front.execution(execution_id))["status"]
@@ -80,7 +80,6 @@ async def retry(request: Request) -> Response:
     """A new execution that keeps what went well and goes on from what failed."""
     execution_id = id_of(request)
     body = await read(request, RetryBody, optional=True)
-    await require_execution(request, execution_id)
     return begun_reply(await front_of(request).retry(execution_id, body.step, who_asks(request).name))
 
 
@@ -92,7 +91,6 @@ async def rerun(request: Request) -> Response:
     """A new execution that begins again at a step, perhaps with a changed playbook."""
     execution_id = id_of(request)
     body = await read(request, RerunBody)
-    await require_execution(request, execution_id)
     if body.playbook is not None:
         require(request, "write")
         await require_text(request, body.playbook)

@@ -11,9 +11,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from noetl.core.event import Event, envelope
 from noetl.errors import RequestError
-from noetl.server.access import require_execution
 from noetl.server.reply import front_of, options_of
-from noetl.server.route_spec import describe
+from noetl.server.route_spec import describe, parameter
 from noetl.server.route_spec import router as make_router
 from noetl.server.routes.executions import ID_PARAMETER, id_of
 
@@ -24,20 +23,10 @@ LAST_CHUNK = {"type": "http.response.body", "body": b"", "more_body": False}
 END = b"event: end\ndata: {}\n\n"
 FIRST_SIGN_S = 0.05  # so that the reader knows that it is connected; events that are there come first
 CHUNK_EVENTS = 200  # so much is encoded at once; a reader that is slow holds no more than this
-LAST_PARAMETER = {
-    "name": "Last-Event-ID",
-    "in": "header",
-    "required": False,
-    "description": "The number of the last event that was seen; the stream goes on behind it",
-    "schema": {"type": "string", "pattern": "^[0-9]{1,15}$"},
-}
-FROM_PARAMETER = {
-    "name": "from",
-    "in": "query",
-    "required": False,
-    "description": "The number of the first event wanted",
-    "schema": {"type": "integer", "minimum": 1, "maximum": 2**53, "default": 1},
-}
+LAST_WORDS = "The number of the last event that was seen; the stream goes on behind it"
+LAST_PARAMETER = parameter("header", "Last-Event-ID", LAST_WORDS, type="string", pattern="^[0-9]{1,15}$")
+FROM_WORDS = "The number of the first event wanted"
+FROM_PARAMETER = parameter("query", "from", FROM_WORDS, type="integer", minimum=1, maximum=2**53, default=1)
 
 Batch = tuple[int, list[Event]]
 
@@ -55,7 +44,6 @@ async def stream(request: Request) -> Response:
     """The events of an execution as Server-Sent Events: past ones at once, the others as they happen."""
     execution_id = id_of(request)
     first = _first(request)
-    await require_execution(request, execution_id)
     front = front_of(request)
     await front.status(execution_id)  # one that is not there is answered as a problem, not as a stream
     stream = EventStream(execution_id, front.follow(execution_id, first), request.app.state.closing)
