@@ -189,8 +189,8 @@ class Catalog:
         except NotFound as error:
             return self._refused(call, problem("not_found", error.message))
         except PlaybookError as error:
-            found = [item.message for item in error.diagnostics if item.severity == "error"]
-            return self._refused(call, problem("rejected", f"{call.path}: {'; '.join(found[:3])}"))
+            messages = [item.message for item in error.diagnostics if item.severity == "error"]
+            return self._refused(call, problem("rejected", f"{call.path}: {'; '.join(messages[:3])}"))
         start = await self.request(entry, program, call.payload, parent=call.parent, by="parent")
         return await self.gate(start, program)
 

@@ -15,8 +15,8 @@ def description_of(text: str) -> str | None:
     """What a text says that it does, if it does."""
     tree = parse(text).tree if "description" in text else None
     metadata = tree.get("metadata") if isinstance(tree, Map) else None
-    found = metadata.get("description") if isinstance(metadata, Map) else None
-    return str(found).strip() or None if isinstance(found, str) else None
+    description = metadata.get("description") if isinstance(metadata, Map) else None
+    return str(description).strip() or None if isinstance(description, str) else None
 
 
 class Descriptions:
@@ -29,12 +29,14 @@ class Descriptions:
         """The entries, each with its description; texts that are new are read beside the loop."""
         playbook_texts = list(entries)
         new = {entry.hash: entry.text for entry in playbook_texts if entry.hash not in self._known}
-        told = dict(self._known)
+        descriptions = dict(self._known)
         if new:
-            told |= await asyncio.to_thread(lambda: {key: description_of(text) for key, text in new.items()})
+            descriptions |= await asyncio.to_thread(
+                lambda: {key: description_of(text) for key, text in new.items()}
+            )
         for entry in playbook_texts:
-            entry.description = told[entry.hash]
-            self._known[entry.hash] = told[entry.hash]
+            entry.description = descriptions[entry.hash]
+            self._known[entry.hash] = descriptions[entry.hash]
         while len(self._known) > KEPT:
             self._known.popitem(last=False)
         return playbook_texts

@@ -275,15 +275,15 @@ class Engine:
     async def _commit(
         self, execution: LoadedExecution, before: int, rows: list[Row], decisions: list[Decision]
     ) -> None:
-        taken, execution.letters = execution.letters, []
+        letters, execution.letters = execution.letters, []
         if not rows:
-            if taken:
-                await self.store.discard_mail(taken)
+            if letters:
+                await self.store.discard_mail(letters)
             return
         for decision in decisions:
             for payload in decision.payloads:
                 await self.results.write(payload)
-        append = append_of(execution, before, rows, taken, (self.owner, self.lease_ms))
+        append = append_of(execution, before, rows, letters, (self.owner, self.lease_ms))
         try:
             await self.store.commit(append)
         except Conflict as error:
@@ -319,11 +319,11 @@ class Engine:
         One that has no log yet has only whoever asked for it.
         """
         if execution.committed:
-            told: NoetlError = self.stuck.put(execution.state.execution_id, reason, error)
+            failure: NoetlError = self.stuck.put(execution.state.execution_id, reason, error)
         else:
-            told = _chained(execution.state.execution_id, error)
-            _LOG.error(told.message, exc_info=error)
-        self._forget(execution, told, waiting, again=False)
+            failure = _chained(execution.state.execution_id, error)
+            _LOG.error(failure.message, exc_info=error)
+        self._forget(execution, failure, waiting, again=False)
 
     def _forget(
         self, execution: LoadedExecution, error: NoetlError, waiting: Waiting, *, again: bool

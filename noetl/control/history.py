@@ -52,9 +52,9 @@ async def envelopes(
     async for seq, event in events(store, execution_id, first):
         if name is not None and not fnmatchcase(event.name, name):
             continue
-        shown = envelope(execution_id, seq, event)
-        if step is None or shown.get("step") == step:
-            yield shown
+        event_envelope = envelope(execution_id, seq, event)
+        if step is None or event_envelope.get("step") == step:
+            yield event_envelope
 
 
 async def state_at(store: Store, execution_id: str, seq: int | None = None) -> State:

@@ -98,12 +98,12 @@ class WorkerLeases:
         idle = [
             (worker, room) for worker in self._workers.values() if (room := self._room_of(worker, pool)) > 0
         ]
-        for place, (worker, room) in enumerate(sorted(idle, key=lambda one: -one[1])):
+        for place, (worker, room) in enumerate(sorted(idle, key=lambda pair: -pair[1])):
             share = -(-len(orders) // (len(idle) - place))
-            chosen = self._chosen(worker, orders, min(share, room), None, unasked=True)
+            batch = self._chosen(worker, orders, min(share, room), None, unasked=True)
             worker_id = worker.hello.worker_id
-            if chosen and not self._calls.hand(worker_id, chosen, partial(self._unheard, worker_id, chosen)):
-                self._put_back(worker_id, chosen)
+            if batch and not self._calls.hand(worker_id, batch, partial(self._unheard, worker_id, batch)):
+                self._put_back(worker_id, batch)
 
     def _room_of(self, worker: WorkerInfo, pool: str) -> int:
         """How many orders a worker could begin, as far as that is known here."""
@@ -147,8 +147,8 @@ class WorkerLeases:
     def abandon(self, execution_id: str) -> None:
         """Stop every lease of an execution at once; those that still beat are told again."""
         waiting = [key for orders in self._waiting.values() for key in orders.keys_of(execution_id)]
-        held = [key for key in self._held if key[0] == execution_id]
-        for _, lease in (*waiting, *held):
+        leases = [key for key in self._held if key[0] == execution_id]
+        for _, lease in (*waiting, *leases):
             self.recall(execution_id, lease, give_back=False)
 
     def deliver(self, execution_id: str, lease: str, address: str, task: str, output: dict[str, Any]) -> None:
@@ -223,13 +223,13 @@ class WorkerLeases:
         def fits(order: WorkOrder) -> bool:
             return self.needs(order) <= kinds and (not unasked or order.program in worker.programs)
 
-        chosen = orders.take(room, first, fits)
+        batch = orders.take(room, first, fits)
         now, worker_id = self._clock(), worker.hello.worker_id
         number = worker.beat.number if worker.beat is not None else 0
-        for order in chosen:
+        for order in batch:
             lease = HeldLease(order.epoch, order.run, worker_id, now, now, number)
             self._hold((order.execution_id, order.lease), lease)
-        return chosen
+        return batch
 
     def _hold(self, key: Key, lease: HeldLease) -> None:
         self._drop(key)

@@ -156,20 +156,20 @@ def _projection_problems(summary: Summary, state: State, *, same_engine: bool) -
         summary = msgspec.structs.replace(
             summary, status=msgspec.json.decode(summary.stuck, type=Stuck).status
         )
-    told = [(name, getattr(summary, name), getattr(right, name)) for name in _LISTED]
+    comparisons = [(name, getattr(summary, name), getattr(right, name)) for name in _LISTED]
     if summary.requested_by is not None:
-        told.append(("requested_by", summary.requested_by, right.requested_by))
+        comparisons.append(("requested_by", summary.requested_by, right.requested_by))
     try:
-        shown = msgspec.json.decode(summary.result or b"{}", type=JsonObject)
-        wanted = msgspec.json.decode(right.result or b"{}", type=JsonObject)
+        result = msgspec.json.decode(summary.result or b"{}", type=JsonObject)
+        logged_result = msgspec.json.decode(right.result or b"{}", type=JsonObject)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         return [f"the projection's result cannot be read: {error}"]
-    keys = wanted if same_engine else [key for key in wanted if key in shown]
-    told += [(f"result.{key}", shown.get(key), wanted[key]) for key in keys]
+    keys = logged_result if same_engine else [key for key in logged_result if key in result]
+    comparisons += [(f"result.{key}", result.get(key), logged_result[key]) for key in keys]
     return [
-        f"the projection says {name} {_short(said)}, the log says {_short(meant)}"
-        for name, said, meant in told
-        if said != meant
+        f"the projection says {name} {_short(projected)}, the log says {_short(logged)}"
+        for name, projected, logged in comparisons
+        if projected != logged
     ]
 
 

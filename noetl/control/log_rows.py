@@ -100,13 +100,13 @@ def append_of(
     """What is committed of an execution: its rows, and what lists and recovery want to know anew."""
     state, owner = execution.state, claim[0]
     due = next_due(state)
-    listed = (status_of(state), due) != execution.shown or state.ended
+    changed = (status_of(state), due) != execution.shown or state.ended
     long = execution.since_snapshot >= SNAPSHOT_EVENTS and not state.ended
     return Append(
         execution_id=state.execution_id,
         expected=before,
         rows=rows,
-        summary=summary_of(state, due, execution.request) if listed else None,
+        summary=summary_of(state, due, execution.request) if changed else None,
         snapshot=snapshot_of(state) if long else None,
         claim=None if before else claim,
         owner=owner if before else None,
@@ -116,9 +116,9 @@ def append_of(
 
 
 def _playbook(state: State) -> dict[str, Any]:
-    known = {"path": state.path, "version": state.version, "hash": state.hash}
+    fields = {"path": state.path, "version": state.version, "hash": state.hash}
     own = state.executor_version
-    return known if own is None else {**known, "executor_version": own}
+    return fields if own is None else {**fields, "executor_version": own}
 
 
 def shown(state: State) -> dict[str, Any]:

@@ -56,12 +56,12 @@ class Waiting:
     def take(self, room: int, first: str | None, fits: Callable[[WorkOrder], bool]) -> list[WorkOrder]:
         """As many as there is room for: of one execution before all others, then the oldest."""
         keys = [*self._of.get(first or "", ()), *self._orders] if first in self._of else self._orders
-        chosen: dict[Key, WorkOrder] = {}
+        batch: dict[Key, WorkOrder] = {}
         for key in keys:
-            if len(chosen) == room:
+            if len(batch) == room:
                 break
-            if key not in chosen and fits(self._orders[key]):
-                chosen[key] = self._orders[key]
-        for key in chosen:
+            if key not in batch and fits(self._orders[key]):
+                batch[key] = self._orders[key]
+        for key in batch:
             self.remove(key)
-        return list(chosen.values())
+        return list(batch.values())

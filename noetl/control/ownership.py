@@ -124,8 +124,8 @@ class Ownership:
         workers = self._host.workers
         if workers is None:
             return True
-        known = [workers.adopt(state.execution_id, lease) for lease in state.leases.values() if lease.out]
-        return all(known)
+        answers = [workers.adopt(state.execution_id, lease) for lease in state.leases.values() if lease.out]
+        return all(answers)
 
     async def pick_up(self, execution_id: str) -> LoadedExecution:
         """Go on with an execution that nobody runs; work that is with nobody goes out again."""
@@ -141,9 +141,9 @@ class Ownership:
         """Take over what is due and has no owner; how many there were."""
         await self._stuck.mark()
         due = dict.fromkeys([*self._dropped, *await self._host.store.due()])
-        wanted = [one for one in due if one not in self.executions]
+        unowned = [execution for execution in due if execution not in self.executions]
         failures: list[BackendError] = []
-        for execution_id in wanted:
+        for execution_id in unowned:
             try:
                 with suppress(Conflict, NotFound):  # another server was quicker, or it is stuck
                     await self.pick_up(execution_id)
@@ -155,7 +155,7 @@ class Ownership:
             self._dropped.discard(execution_id)
         if failures:
             raise failures[0]
-        return len(wanted)
+        return len(unowned)
 
     async def resume(self, execution_id: str, by: str = "cli") -> LoadedExecution:
         """Take over an execution whose process is gone, or go on with one that is paused."""

@@ -68,9 +68,9 @@ def next_tick(schedule: Schedule, now: int) -> int:
 def _next_cron(cron: str, where: tzinfo, now: int) -> int:
     ticks = _parsed(cron, datetime.fromtimestamp(now / 1000, where))
     for tick in ticks:
-        found = int(tick.timestamp() * 1000)
-        if found > now:  # in the hour that a clock is put back by, the first may be one that has passed
-            return found
+        moment = int(tick.timestamp() * 1000)
+        if moment > now:  # in the hour that a clock is put back by, the first may be one that has passed
+            return moment
     raise RequestError(f"the cron expression '{cron}' never comes true", hint="as in '0 3 * * *'")
 
 
@@ -87,13 +87,13 @@ def _parsed(cron: str, begin: datetime) -> "CronSim":
         field = str(error).removeprefix("Bad ")
         if field not in FIELDS:
             raise RequestError(f"the cron expression '{cron}': {error}", hint="as in '0 3 * * *'") from None
-        seen = parts[list(FIELDS).index(field)]
-        if field == "day-of-month" and _is_day(seen, begin):
+        part = parts[list(FIELDS).index(field)]
+        if field == "day-of-month" and _is_day(part, begin):
             message = (
-                f"the cron expression '{cron}' never comes true: no month '{parts[3]}' has a day '{seen}'"
+                f"the cron expression '{cron}' never comes true: no month '{parts[3]}' has a day '{part}'"
             )
             raise RequestError(message, hint="for the last day of a month: L, as in '0 3 L * *'") from None
-        message = f"the cron expression '{cron}' has a wrong {field}: '{seen}'"
+        message = f"the cron expression '{cron}' has a wrong {field}: '{part}'"
         raise RequestError(
             message, hint=f"{field}: {FIELDS[field]}; also *, lists, ranges and steps"
         ) from None

@@ -59,8 +59,8 @@ class StuckExecutions:
     def put(self, execution_id: str, reason: str, error: Exception) -> StuckError:
         """Give an execution up; its workers are told to stop. What others are told."""
         host = self._host
-        told = getattr(error, "message", "") or f"{type(error).__name__}: {error}"
-        why = Stuck(reason, told, host.now(), host.owner, host.version)
+        message = getattr(error, "message", "") or f"{type(error).__name__}: {error}"
+        why = Stuck(reason, message, host.now(), host.owner, host.version)
         self._unmarked[execution_id] = why
         refused = refusal(execution_id, why)
         _LOG.error(refused.message, exc_info=error, extra={"execution_id": execution_id})

@@ -57,8 +57,8 @@ async def _again(seconds: float, work: Work) -> None:
             await work()
             wrong = ""
         except Exception as error:  # a bug of ours in one round must not end the clockwork
-            known = isinstance(error, BackendError)
+            expected = isinstance(error, BackendError)
             if str(error) != wrong:
-                _LOG.log(logging.WARNING if known else logging.ERROR, str(error), exc_info=not known)
+                _LOG.log(logging.WARNING if expected else logging.ERROR, str(error), exc_info=not expected)
             wrong = str(error)
         await asyncio.sleep(seconds)

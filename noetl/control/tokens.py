@@ -39,8 +39,8 @@ def issued(ask: TokenAsk, now: int) -> NewToken:
         raise RequestError(f"a token has a name of 1 to {NAME_LENGTH} characters", hint="say who uses it")
     unknown = [scope for scope in ask.scopes if scope not in SCOPES]
     if unknown or not ask.scopes:
-        seen = f"'{unknown[0]}' is no scope" if unknown else "a token has at least one scope"
-        raise RequestError(seen, hint=f"the scopes are: {', '.join(SCOPES)}")
+        message = f"'{unknown[0]}' is no scope" if unknown else "a token has at least one scope"
+        raise RequestError(message, hint=f"the scopes are: {', '.join(SCOPES)}")
     if ask.expires_ms is not None and not 0 < ask.expires_ms <= FOREVER_MS:
         raise RequestError("a token lives for some time, ten years at most", hint="leave it out for no end")
     token_id, secret = secrets.token_hex(8), secrets.token_urlsafe(SECRET_BYTES)

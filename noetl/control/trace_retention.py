@@ -76,14 +76,14 @@ async def trim(store: Store, execution_id: str, trace: str) -> int:
 
 
 def _without_detail(row: Row, failures: Failures) -> tuple[list[Event], int]:
-    kept, count = [], 0
+    events, count = [], 0
     for event in events_of(row):
         data = event.data
         if event.name in DETAIL and data and TRIMMED not in data and not failures.hold(event):
             event = msgspec.structs.replace(event, data=_rest(event.name, data))
             count += 1
-        kept.append(event)
-    return kept, count
+        events.append(event)
+    return events, count
 
 
 def _rest(name: str, data: dict[str, Any]) -> dict[str, Any]:

@@ -53,8 +53,8 @@ class TriggerBook:
         ):
             await self._find(Ask(path=ask.path, version=ask.version))
         secret = ask.secret
-        kept = existing_trigger.secret if existing_trigger is not None else None
-        if ask.kind == "webhook" and secret is None and kept is None:
+        old_digest = existing_trigger.secret if existing_trigger is not None else None
+        if ask.kind == "webhook" and secret is None and old_digest is None:
             secret = secrets.token_urlsafe(SECRET_BYTES)
         trigger = Trigger(
             name=ask.name,
@@ -63,7 +63,7 @@ class TriggerBook:
             version=ask.version,
             workload=ask.workload,
             payload_key=ask.payload_key,
-            secret=None if ask.kind != "webhook" else digest(secret) if secret is not None else kept,
+            secret=None if ask.kind != "webhook" else digest(secret) if secret is not None else old_digest,
             subject=ask.subject,
             queue=ask.queue or f"noetl-trigger-{ask.name}" if ask.kind == "nats" else None,
             enabled=ask.enabled,
@@ -116,10 +116,10 @@ class TriggerBook:
 
     async def _proven(self, trigger: Trigger | None, knock: WebhookCall) -> bool:
         """As much is done for a webhook that is not there as for one that is."""
-        wanted = trigger.secret if trigger is not None else None
+        secret_digest = trigger.secret if trigger is not None else None
         if knock.secret is not None:
-            right = hmac.compare_digest(digest(knock.secret), wanted or NO_SECRET)
-            return right and wanted is not None
+            right = hmac.compare_digest(digest(knock.secret), secret_digest or NO_SECRET)
+            return right and secret_digest is not None
         if knock.signature is None:
             return False
         secret = await self._secret(trigger)

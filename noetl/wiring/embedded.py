@@ -139,8 +139,8 @@ def _programs(plane: Plane) -> Callable[[WorkOrder], Program]:
 @asynccontextmanager
 async def embedded(settings: Settings) -> AsyncIterator[Embedded]:
     """Build, and close whatever happens."""
-    made = build(settings)
+    engine = build(settings)
     try:
-        yield made
+        yield engine
     finally:
-        await made.close()
+        await engine.close()

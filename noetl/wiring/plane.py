@@ -165,5 +165,5 @@ def _traceparent(effect: RunTool, order: WorkOrder) -> str:
 
 def _own_environment() -> dict[str, str]:
     """What programs that tools start see of ours: where programs and the home are, language and time zone."""
-    found = {name: environment(name) for name in ("PATH", "HOME", "LANG", "TZ")}
-    return {**{name: value for name, value in found.items() if value}, MARK: mark()}
+    variables = {name: environment(name) for name in ("PATH", "HOME", "LANG", "TZ")}
+    return {**{name: value for name, value in variables.items() if value}, MARK: mark()}

@@ -77,10 +77,10 @@ class GivenSecrets:
 
     async def resolve(self, execution_id: str, name: str, refused: str | None = None) -> Secret:
         """The fields of an entry."""
-        given = self.keychain.get(name)
-        if isinstance(given, Mapping):
-            return dict(plain(given))
-        text = f"test-{name}" if given is None else str(given)
+        entry = self.keychain.get(name)
+        if isinstance(entry, Mapping):
+            return dict(plain(entry))
+        text = f"test-{name}" if entry is None else str(entry)
         return dict.fromkeys(FIELDS, text)
 
 
@@ -110,13 +110,13 @@ async def _rehearse(
             **own, script=script, main=_id(file, case.name), run=frozenset(case.run), outside=loop.outside
         )
 
-    made, box = _assembled(settings, loop.now_ms, toolbox)
-    made.catalog.gate = _unguarded
+    embedded, box = _assembled(settings, loop.now_ms, toolbox)
+    embedded.catalog.gate = _unguarded
     try:
-        rehearsal = await _run(made, box.main, text, file, case, stopped)
+        rehearsal = await _run(embedded, box.main, text, file, case, stopped)
     finally:
         with loop.outside():
-            await made.close()
+            await embedded.close()
     rehearsal.calls, rehearsal.script = box.calls, script
     rehearsal.skipped_ms = round(loop.skipped_s * 1000)
     rehearsal.facts.calls = [
@@ -131,17 +131,21 @@ async def record(settings: Settings, case: Case, text: str, file: str | None) ->
     def toolbox(plane: Plane) -> RecordingToolbox:
         return RecordingToolbox(**_parts(make_toolbox(settings, plane.results, plane, "test", trusted=True)))
 
-    made, box = _assembled(settings, now_ms, toolbox)
+    embedded, box = _assembled(settings, now_ms, toolbox)
     try:
-        rehearsal = await _run(made, _id(file, case.name), text, file, case, None)
+        rehearsal = await _run(embedded, _id(file, case.name), text, file, case, None)
     finally:
-        await made.close()
+        await embedded.close()
     rehearsal.calls = box.calls
     return rehearsal
 
 
 def _parts(toolbox: Toolbox) -> dict[str, Any]:
-    return {one.name: getattr(toolbox, one.name) for one in fields(Toolbox) if not one.name.startswith("_")}
+    return {
+        field_of.name: getattr(toolbox, field_of.name)
+        for field_of in fields(Toolbox)
+        if not field_of.name.startswith("_")
+    }
 
 
 def _assembled(
@@ -172,7 +176,7 @@ def _id(file: str | None, name: str) -> str:
 
 
 async def _run(
-    made: Embedded,
+    embedded: Embedded,
     execution_id: str,
     text: str,
     file: str | None,
@@ -181,27 +185,29 @@ async def _run(
 ) -> Rehearsal:
     """From the request to the end, or to where it cannot go on; every log is audited."""
     logs: dict[str, list[Event]] = {}
-    made.engine.listeners.append(lambda one, _, events: logs.setdefault(one, []).extend(events))
-    entry, program = await made.catalog.register(text, file)
-    start = await made.catalog.request(entry, program, plain(case.workload), by="test")
-    start = await made.catalog.gate(start, program)
-    await made.engine.start(execution_id, start)
+    embedded.engine.listeners.append(
+        lambda execution, _, events: logs.setdefault(execution, []).extend(events)
+    )
+    entry, program = await embedded.catalog.register(text, file)
+    start = await embedded.catalog.request(entry, program, plain(case.workload), by="test")
+    start = await embedded.catalog.gate(start, program)
+    await embedded.engine.start(execution_id, start)
     for signal in case.signals:
         wish = Control("signal", name=signal["name"], payload=plain(signal.get("payload")))
-        await made.engine.send(execution_id, wish)
-    stuck = await _ended(made, execution_id, stopped)
-    state = made.engine.live_state(execution_id)
-    facts = await _facts(made, execution_id, state, logs.get(execution_id, []))
+        await embedded.engine.send(execution_id, wish)
+    stuck = await _ended(embedded, execution_id, stopped)
+    state = embedded.engine.live_state(execution_id)
+    facts = await _facts(embedded, execution_id, state, logs.get(execution_id, []))
     facts.workload = start.workload or {}
-    seen = [] if stuck else [await _seen(made, one, events) for one, events in logs.items()]
-    if made.trouble is not None:
-        raise made.trouble
-    return Rehearsal(facts, seen, main=execution_id, stuck=stuck)
+    views = [] if stuck else [await _seen(embedded, execution, events) for execution, events in logs.items()]
+    if embedded.trouble is not None:
+        raise embedded.trouble
+    return Rehearsal(facts, views, main=execution_id, stuck=stuck)
 
 
-async def _ended(made: Embedded, execution_id: str, stopped: "asyncio.Future[bool] | None") -> str | None:
+async def _ended(embedded: Embedded, execution_id: str, stopped: "asyncio.Future[bool] | None") -> str | None:
     """Wait until it is over; else why it never will be."""
-    task = asyncio.ensure_future(_over(made, execution_id))
+    task = asyncio.ensure_future(_over(embedded, execution_id))
     awaited: list[asyncio.Future[Any]] = [task] if stopped is None else [task, stopped]
     await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
     if task.done():
@@ -211,14 +217,14 @@ async def _ended(made: Embedded, execution_id: str, stopped: "asyncio.Future[boo
     await asyncio.gather(task, return_exceptions=True)
     if stopped is not None and stopped.result():
         return f"it did not come to an end within {PATIENCE_S:g} s"
-    return _waits(made.engine.live_state(execution_id))
+    return _waits(embedded.engine.live_state(execution_id))
 
 
-async def _over(made: Embedded, execution_id: str) -> None:
+async def _over(embedded: Embedded, execution_id: str) -> None:
     """An execution is over and so is what it started; or it rests."""
-    state = await made.engine.until_quiet(execution_id)
+    state = await embedded.engine.until_quiet(execution_id)
     if state is None or state.ended:
-        await made.engine.until_idle()
+        await embedded.engine.until_idle()
 
 
 def _waits(state: State | None) -> str:
@@ -231,13 +237,13 @@ def _waits(state: State | None) -> str:
     return "it waits for something that never comes"
 
 
-async def _facts(made: Embedded, execution_id: str, state: State | None, events: list[Event]) -> Facts:
+async def _facts(embedded: Embedded, execution_id: str, state: State | None, events: list[Event]) -> Facts:
     if state is not None and not state.ended:
         result = shown(state)
     else:
-        result = msgspec.json.decode((await made.store.summary(execution_id)).result or b"{}")
+        result = msgspec.json.decode((await embedded.store.summary(execution_id)).result or b"{}")
     output = result["output"]
-    taken = [
+    arcs = [
         arc_name(step_of(event.run or ""), step)
         for event in events
         if event.name == "next.evaluated"
@@ -245,23 +251,23 @@ async def _facts(made: Embedded, execution_id: str, state: State | None, events:
     ]
     return Facts(
         status=result["status"],
-        output=await made.payloads.get(output) if is_reference(output) else output,
+        output=await embedded.payloads.get(output) if is_reference(output) else output,
         error=result["error"],
         failures=result["failures"],
         failed_iterations=result["counts"]["failed_iterations"],
         ctx=result["ctx"],
         steps=[(event.data or {})["step"] for event in events if event.name == "step.scheduled"],
-        arcs=Counter(taken),
+        arcs=Counter(arcs),
     )
 
 
-async def _seen(made: Embedded, execution_id: str, events: list[Event]) -> Seen:
-    summary = await made.store.summary(execution_id)
-    program = await made.catalog.program(summary.hash) if summary.hash else None
-    found = await audit(made.store, execution_id, program, made.catalog.engine)
-    if found.problems:
-        message = f"the log of a test breaks its own rules: {found.problems[0]}"
+async def _seen(embedded: Embedded, execution_id: str, events: list[Event]) -> Seen:
+    summary = await embedded.store.summary(execution_id)
+    program = await embedded.catalog.program(summary.hash) if summary.hash else None
+    audited = await audit(embedded.store, execution_id, program, embedded.catalog.engine)
+    if audited.problems:
+        message = f"the log of a test breaks its own rules: {audited.problems[0]}"
         raise InvariantViolation(message, hint="this is a bug in noetl; please report the test")
     if program is None:
         return Seen(PlaybookText(summary.path, 0, "", ""), Playbook("", summary.path, ()), events)
-    return Seen(await made.catalog.entry(summary.hash), program.playbook, events)
+    return Seen(await embedded.catalog.entry(summary.hash), program.playbook, events)

@@ -58,16 +58,16 @@ class IterationPool:
         runner: PipelineRunner,
         level: InnerLoop,
         items: dict[int, Any],
-        known: dict[int, IterationOutcome],
+        outcomes: dict[int, IterationOutcome],
         *,
         outer: bool,
     ) -> None:
         self.runner, self.level, self.items, self.outer = runner, level, items, outer
-        self.outcomes = known
+        self.outcomes = outcomes
         self.waiting = 0  # iterations that wait elsewhere: they run, as far as `max_in_flight` goes
-        self.todo = deque(index for index in items if index not in known and not self._waits(index))
+        self.todo = deque(index for index in items if index not in outcomes and not self._waits(index))
         self.leaves: LeavesWorker | None = None
-        self.stopped = not level.best_effort and any(not outcome.well for outcome in known.values())
+        self.stopped = not level.best_effort and any(not outcome.well for outcome in outcomes.values())
 
     def _waits(self, index: int) -> bool:
         """An iteration that is parked elsewhere and has no answer yet is not taken up here."""

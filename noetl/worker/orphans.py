@@ -34,21 +34,21 @@ def end_orphans() -> list[int]:
 
 def _marked() -> list[tuple[int, str]]:
     """The processes with a mark, and the mark; those of other users cannot be read."""
-    wanted = f"{MARK}=".encode()
-    found = []
+    prefix = f"{MARK}=".encode()
+    processes = []
     with suppress(OSError):
         for name in os.listdir(_PROCESSES):
             if not name.isdecimal():
                 continue
             with suppress(OSError):
                 environment = (_PROCESSES / name / "environ").read_bytes()
-                if wanted in environment:
-                    found += [
-                        (int(name), entry[len(wanted) :].decode(errors="replace"))
+                if prefix in environment:
+                    processes += [
+                        (int(name), entry[len(prefix) :].decode(errors="replace"))
                         for entry in environment.split(b"\0")
-                        if entry.startswith(wanted)
+                        if entry.startswith(prefix)
                     ]
-    return found
+    return processes
 
 
 def _is_gone(worker: str) -> bool:

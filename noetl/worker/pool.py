@@ -69,11 +69,11 @@ class Pool:
         if self._is_fresh:
             self._is_fresh = False
             _end_orphans()
-        known = self._running.get(_key(order))
-        if known is not None and known[0].order.epoch > order.epoch:
+        running = self._running.get(_key(order))
+        if running is not None and running[0].order.epoch > order.epoch:
             return  # overtaken on its way
-        if known is not None:
-            known[1].cancel()  # the lease is here under an older epoch, and not current any more
+        if running is not None:
+            running[1].cancel()  # the lease is here under an older epoch, and not current any more
         self._queue.pop(_key(order), None)
         self._queue[_key(order)] = order
         self._pump()
@@ -177,10 +177,10 @@ class Pool:
         waiting = self._queue.pop((execution_id, lease), None)
         if waiting is not None and give_back:
             self.give_back(waiting)
-        found = self._running.get((execution_id, lease))
-        if found is None:
+        running = self._running.get((execution_id, lease))
+        if running is None:
             return
-        runner, task = found
+        runner, task = running
         if give_back:
             runner.around.stopping = True
             runner.release_waiting()
@@ -189,8 +189,8 @@ class Pool:
 
     def abandon(self, execution_id: str) -> None:
         """Stop every lease of an execution at once."""
-        for known, lease in [*self._queue, *self._running]:
-            if known == execution_id:
+        for owner, lease in [*self._queue, *self._running]:
+            if owner == execution_id:
                 self.recall(execution_id, lease, give_back=False)
 
     def give_back(self, order: WorkOrder) -> None:
@@ -209,9 +209,9 @@ class Pool:
 
     def deliver(self, execution_id: str, lease: str, address: str, task: str, output: dict[str, Any]) -> None:
         """Give a waiting pipeline its answer."""
-        found = self._running.get((execution_id, lease))
-        if found is not None:
-            found[0].deliver(address, task, output)
+        running = self._running.get((execution_id, lease))
+        if running is not None:
+            running[0].deliver(address, task, output)
         waiting = self._queue.get((execution_id, lease))
         if waiting is not None:
             waiting.answers[address] = output

@@ -39,20 +39,20 @@ async def without(spellings: Iterable[str], chunks: AsyncIterator[bytes]) -> Asy
             yield chunk
         return
     pattern, mask = re.compile(b"|".join(map(re.escape, spelled))), MASK.encode()
-    held = b""
+    buffer = b""
     async for chunk in chunks:
-        held += chunk
-        sure = len(held) - len(spelled[0]) + 1  # whatever begins before is there to its end
+        buffer += chunk
+        sure = len(buffer) - len(spelled[0]) + 1  # whatever begins before is there to its end
         done, clean = 0, bytearray()
-        for match in pattern.finditer(held) if any(way in held for way in spelled) else ():
+        for match in pattern.finditer(buffer) if any(way in buffer for way in spelled) else ():
             if match.start() >= sure:
                 break
-            clean += held[done : match.start()] + mask
+            clean += buffer[done : match.start()] + mask
             done = match.end()
         sure = max(sure, done)
-        clean += held[done:sure]
-        held = held[sure:]
+        clean += buffer[done:sure]
+        buffer = buffer[sure:]
         if clean:
             yield bytes(clean)
-    if held:
-        yield pattern.sub(mask, held)
+    if buffer:
+        yield pattern.sub(mask, buffer)

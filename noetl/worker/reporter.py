@@ -161,7 +161,7 @@ class Reporter:
 
     async def _report(self, frames: Iterable[Frame], *, final: bool, returned: bool) -> None:
         around = self.around
-        kept = {frame.at: frame.checkpoint() for frame in frames}
+        checkpoints = {frame.at: frame.checkpoint() for frame in frames}
         events, around.events = around.events, []
         payloads, around.payloads = around.payloads, []
         if self.order.loop is not None:
@@ -180,7 +180,7 @@ class Reporter:
             worker=self.worker_id,
             batch_id=batch_id,
             events=events,
-            frames=kept,
+            frames=checkpoints,
             returned=returned,
             final=final,
         )

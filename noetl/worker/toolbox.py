@@ -187,12 +187,12 @@ class Toolbox:
         if key in self._payloads:
             self._payloads.move_to_end(key)
             return self._payloads[key][0]
-        found = await self.payloads("").get(dict(ref), most)
+        value = await self.payloads("").get(dict(ref), most)
         if most is not None:
-            self._payloads[key] = (found, int(ref["meta"].get("bytes", 0)))
+            self._payloads[key] = (value, int(ref["meta"].get("bytes", 0)))
             while sum(size for _, size in self._payloads.values()) > PAYLOADS_KEPT:
                 self._payloads.popitem(last=False)
-        return found
+        return value
 
 
 def _auth_name(auth: object) -> str | None:

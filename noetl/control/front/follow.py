@@ -134,7 +134,7 @@ class Followers:
         topic = self._topics[execution_id] = _Topic()
         topic.ready.set()
         if len(self._topics) > KEPT_TOPICS:
-            old = next((name for name, one in self._topics.items() if one.followers == 0), None)
+            old = next((name for name, other in self._topics.items() if other.followers == 0), None)
             if old is not None:
                 del self._topics[old]
         return topic
@@ -147,16 +147,16 @@ class Followers:
             while True:
                 if topic.failed is not None:
                     raise topic.failed
-                known, over = topic.head, topic.over
-                while first <= known and (found := await self._next(topic, execution_id, first)):
-                    yield found
-                    first = found[0] + len(found[1])
-                    if found[1][-1].name == LAST_EVENT:
+                head, over = topic.head, topic.over
+                while first <= head and (batch := await self._next(topic, execution_id, first)):
+                    yield batch
+                    first = batch[0] + len(batch[1])
+                    if batch[1][-1].name == LAST_EVENT:
                         return
                     await topic.pause()
                 if over:
                     return
-                if topic.head == known and not topic.over and topic.failed is None:
+                if topic.head == head and not topic.over and topic.failed is None:
                     await topic.changed()
         finally:
             self._leave(execution_id, topic)

@@ -135,8 +135,8 @@ class LocalFront:
     async def _unknown_playbook(self, path: str, version: int | None) -> NotFound:
         versions = await self._store.playbooks(path)
         if versions:
-            known = ", ".join(str(entry.version) for entry in versions)
-            return NotFound(f"'{path}' has no version {version}", hint=f"its versions: {known}")
+            numbers = ", ".join(str(entry.version) for entry in versions)
+            return NotFound(f"'{path}' has no version {version}", hint=f"its versions: {numbers}")
         near = nearest(path, [entry.path for entry in await self._store.playbooks()])
         hint = f"did you mean '{near}'?" if near else "noetl catalog list"
         return NotFound(f"there is no playbook with the path '{path}'", hint=hint)
@@ -246,17 +246,17 @@ class LocalFront:
 
     async def rerun(self, execution_id: str, start: str, text: str | None = None, by: str = "cli") -> Started:
         """A new execution that begins again at a step."""
-        asked, program = await rerun_request.rerun(
+        request, program = await rerun_request.rerun(
             self._catalog, self._payloads, execution_id, start, text, by
         )
-        return await self._begin(msgspec.structs.replace(asked, by=by), program)
+        return await self._begin(msgspec.structs.replace(request, by=by), program)
 
     async def executions(self, find: Find) -> Listed:
         """Those that are wanted, the newest first; what runs here with what it has done so far."""
         if find.by == ME:  # of this process: there is nobody else to tell from
             find = msgspec.structs.replace(find, by=None)
-        listed = await self._store.executions(find)
-        return Listed([await self._with_counts(item) for item in listed.items], listed.cursor)
+        page = await self._store.executions(find)
+        return Listed([await self._with_counts(item) for item in page.items], page.cursor)
 
     async def _with_counts(self, item: Summary) -> Summary:
         if item.result is not None:
@@ -276,8 +276,8 @@ class LocalFront:
         if summary.stuck is not None:
             return await self._shown_stuck(summary)
         if summary.result:
-            kept = {**kept_result(summary), **moments(summary), "log": self._store.path}
-            return cast(ExecutionResult, kept)
+            result = {**kept_result(summary), **moments(summary), "log": self._store.path}
+            return cast(ExecutionResult, result)
         return self._shown(await newest_state(self._store, execution_id), summary)
 
     async def _over(self, execution_id: str, wait_s: float) -> State | None:
@@ -418,10 +418,10 @@ class LocalFront:
         """Refuse a name that is no step of the playbook and none that was added to it."""
         state = await newest_state(self._store, execution_id)
         program = await self._catalog.program(state.hash) if state.hash else None
-        known = list(dict.fromkeys([*(program.steps if program else ()), *state.steps]))
-        if step not in known:
-            near = nearest(step, known)
-            hint = f"did you mean '{near}'?" if near else f"its steps: {', '.join(known)}"
+        steps = list(dict.fromkeys([*(program.steps if program else ()), *state.steps]))
+        if step not in steps:
+            near = nearest(step, steps)
+            hint = f"did you mean '{near}'?" if near else f"its steps: {', '.join(steps)}"
             raise NotFound(f"the playbook has no step '{step}'", hint=hint)
 
     async def diff(self, first: str, other: str) -> Difference:

@@ -76,12 +76,12 @@ class Reader:
         return None
 
     async def _items(self, kind: str, value: list[Any], offset: int, limit: int | None) -> list[Json]:
-        wanted = value[offset : None if limit is None else offset + limit]
+        part = value[offset : None if limit is None else offset + limit]
         if kind == ROWS:
-            return await asyncio.to_thread(_decoded, wanted)
+            return await asyncio.to_thread(_decoded, part)
         if kind == MANIFEST:
-            return await assembled(self._payloads, wanted)
-        return wanted
+            return await assembled(self._payloads, part)
+        return part
 
 
 def _decoded(lines: list[bytes]) -> list[Json]:
