@@ -113,11 +113,17 @@ SETTINGS: tuple[Setting, ...] = (
         "Folder for what belongs to the user: credentials key, contexts, the user's noetl.toml.",
     ),
     Setting("store", _text, "Where executions are kept: an SQLite file, or postgresql://…"),
-    Setting("bus", _text, "How server and workers talk: in the process when unset, or nats://…"),
+    Setting(
+        "bus", _text, "NATS between servers and workers: nats://…; when unset, workers dial the servers."
+    ),
     Setting(
         "results", _text, "Where large results go: beside the store when unset; postgres, nats or s3://…"
     ),
-    Setting("server", _text, "The server that commands talk to; unset means embedded."),
+    Setting(
+        "server",
+        _text,
+        "The server that commands talk to; unset means embedded. A worker dials all, with commas between.",
+    ),
     Setting("token", _text, "The bearer token for the server.", secret=True),
     Setting(
         "key",
@@ -127,6 +133,16 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("host", _text, "The address a server listens on.", "127.0.0.1"),
     Setting("port", _port, "The port a server listens on.", 8080),
+    Setting(
+        "advertise_url",
+        _text,
+        "The address at which workers reach this server; unset: that of host and port.",
+    ),
+    Setting(
+        "own_worker",
+        _switch,
+        "Whether a server runs tasks itself, without workers; unset: unless its store is PostgreSQL.",
+    ),
     Setting("pool", _text, "The pool a worker serves.", "default"),
     Setting("concurrency", _positive, "How many pipelines a worker runs at once.", 32),
     Setting("lease_s", _seconds, "Seconds after which work of a silent worker may be taken over.", 30.0),
@@ -171,6 +187,8 @@ class Settings:
     key: str | None = field(default=None, repr=False)
     host: str = "127.0.0.1"
     port: int = 8080
+    advertise_url: str | None = None
+    own_worker: bool | None = None
     pool: str = "default"
     concurrency: int = 32
     lease_s: float = 30.0
@@ -183,6 +201,7 @@ class Settings:
     body_bytes: int = 2 * 1024 * 1024
     otlp: str | None = None
     ready_s: float = 30.0
+    servers: tuple[str, ...] = ()  # all that a worker dials; `server` is the first
     withheld: str | None = None  # where a token stands that the server is not sent
     origins: Mapping[str, str] = field(default_factory=dict)
 
@@ -192,6 +211,12 @@ class Settings:
         from noetl.ports.network import is_loopback
 
         return self.auth if self.auth is not None else not is_loopback(self.host)
+
+    @property
+    def works_itself(self) -> bool:
+        """Whether a server runs tasks in its own process: as told, else where nobody could dial another."""
+        clustered = self.bus is not None or self.store.startswith(("postgres://", "postgresql://"))
+        return self.own_worker if self.own_worker is not None else not clustered
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,15 +248,24 @@ def load(
     layers += [_from_context(known), _from_file(home[0] / FILE_NAME)]
     chosen = {setting.name: _choose(setting, layers) or _default(setting, project) for setting in SETTINGS}
     chosen["home"] = home
-    chosen["server"] = _server(chosen["server"], known)
+    servers = _servers(chosen["server"][0])
+    chosen["server"] = _server((next(iter(servers), None), chosen["server"][1]), known)
+    servers = (chosen["server"][0], *servers[1:]) if servers else ()
     ours = str(project / FILE_NAME)
     chosen["token"], withheld = _token(chosen, known, ours)
     values = {name: value for name, (value, _) in chosen.items()}
     origins = {name: origin for name, (_, origin) in chosen.items()}
-    return Settings(project=project, withheld=withheld, origins=MappingProxyType(origins), **values)
+    return Settings(
+        project=project, servers=servers, withheld=withheld, origins=MappingProxyType(origins), **values
+    )
 
 
 Chosen = tuple[Any, str]  # a value, and where it stands
+
+
+def _servers(text: str | None) -> tuple[str, ...]:
+    """The servers of a text with commas between."""
+    return tuple(filter(None, (one.strip() for one in (text or "").split(","))))
 
 
 def _server(chosen: Chosen, known: tuple[Context, ...]) -> Chosen:

@@ -227,7 +227,7 @@ def _sqlite(settings: Settings) -> Finding:
 
 async def _bus(settings: Settings) -> Finding:
     if settings.bus is None:
-        return Finding("bus", "ok", "in the process")
+        return Finding("bus", "ok", "none: workers dial the servers")
     from noetl.adapters.nats.bus import shown
 
     async with _open_bus(settings):
@@ -236,7 +236,7 @@ async def _bus(settings: Settings) -> Finding:
 
 @asynccontextmanager
 async def _open_bus(settings: Settings) -> AsyncIterator[Any]:
-    from noetl.wiring.distributed import opened_bus
+    from noetl.wiring.links import opened_bus
 
     async with opened_bus(settings, "noetl doctor") as bus:
         yield bus

@@ -81,7 +81,8 @@ class PostgresAdmin:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Plane]:
-        from noetl.wiring.distributed import opened_bus, opened_results, opened_store
+        from noetl.wiring.distributed import opened_results, opened_store
+        from noetl.wiring.links import opened_bus
 
         async with (
             opened_store(self._settings) as store,

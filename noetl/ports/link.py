@@ -108,6 +108,22 @@ class SecretRequest(msgspec.Struct):
     refused: str | None = None  # the digest of material that somebody did not let in
 
 
+class ConnectRequest(msgspec.Struct):
+    """Someone asks over HTTP for a connection that stays: names of headers in small letters."""
+
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+
+
+class ConnectionAcceptor(Protocol):
+    """Who takes connections over from the HTTP server: refuses, or speaks on with a protocol of its own."""
+
+    def accept(self, request: ConnectRequest, transport: object) -> object:
+        """The protocol that the transport belongs to from now on."""
+        ...
+
+
 class WorkerRequests(Protocol):
     """What workers ask of servers, whichever answers."""
 

@@ -151,6 +151,17 @@ class AccessToken(msgspec.Struct, omit_defaults=True):
     created_at: int = 0
     expires_at: int | None = None
     by: str = ""
+    pools: list[str] = []  # that a worker with it may serve; ANY_POOL stands for all
+
+
+ANY_POOL = "*"
+
+
+class ServerAddress(msgspec.Struct, frozen=True):
+    """A server that lives, and where workers reach it."""
+
+    server: str
+    url: str
 
 
 class PlaybookText(msgspec.Struct):
@@ -269,6 +280,18 @@ class Store(ScheduleStore, Protocol):
 
     async def heartbeat(self, owner: str, lease_ms: int) -> None:
         """Renew every claim of an owner."""
+        ...
+
+    async def announce(self, address: ServerAddress, lease_ms: int) -> None:
+        """Say for some time that a server is there."""
+        ...
+
+    async def withdraw(self, server: str) -> None:
+        """A server goes."""
+        ...
+
+    async def servers(self) -> Sequence[ServerAddress]:
+        """The servers that are there, in order of their names."""
         ...
 
     async def due(self, now: int | None = None, limit: int = 100) -> list[str]:

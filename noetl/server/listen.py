@@ -2,18 +2,21 @@
 
 import asyncio
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import uvicorn
 from fastapi import FastAPI
 
 from noetl.errors import BackendError, RequestError
+from noetl.ports.link import ConnectionAcceptor, ConnectRequest
 from noetl.ports.network import is_loopback
 from noetl.server.header_timeout import BODY_S, HEAD_BYTES, HEAD_S, Patience
 
 DRAIN_S = 10  # for answers that are under way when the server stops
+Acceptors = Mapping[str, ConnectionAcceptor]  # by path: who takes over connections that are to stay
 
 
 class _Listener(uvicorn.Server):
@@ -25,15 +28,54 @@ class _Listener(uvicorn.Server):
         yield
 
 
-def _protocol() -> Any:
+class _Upgradable:
+    """Hands connections that are to stay to whoever accepts them; what a protocol of the server mixes in."""
+
+    acceptors: Acceptors
+    transport: Any
+    connections: set[Any]
+    headers: list[tuple[bytes, bytes]]
+
+    def target(self) -> str:
+        """What the request asks for, as it was sent."""
+        raise NotImplementedError
+
+    def _acceptor(self) -> ConnectionAcceptor | None:
+        wants = any(name == b"upgrade" and value.lower() == b"websocket" for name, value in self.headers)
+        return self.acceptors.get(urlsplit(self.target()).path) if wants else None
+
+    def _should_upgrade(self) -> bool:
+        return self._acceptor() is not None
+
+    def handle_websocket_upgrade(self, *_: Any) -> None:
+        """The connection is not HTTP's any more."""
+        acceptor, parts = self._acceptor(), urlsplit(self.target())
+        assert acceptor is not None
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in self.headers}
+        request = ConnectRequest(parts.path, dict(parse_qsl(parts.query)), headers)
+        self.no_wait()
+        self.connections.discard(self)
+        self.transport.set_protocol(acceptor.accept(request, self.transport))
+
+    def no_wait(self) -> None:
+        """Nothing more is waited for here."""
+        super().no_wait()  # type: ignore[misc]
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Whoever asks for another protocol is answered in HTTP."""
+
+
+def _protocol(accepting: Acceptors) -> Any:
     """The faster parser where it is installed, else the plain one; either with an end to its patience."""
     try:
         from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
     except ImportError:
-        return _plain()
+        return _plain(accepting)
 
-    class Bounded(Patience, HttpToolsProtocol):
+    class Bounded(_Upgradable, Patience, HttpToolsProtocol):
         """Gives up on a request whose headers do not end, or do not come."""
+
+        acceptors = accepting
 
         head = 0
 
@@ -61,21 +103,33 @@ def _protocol() -> Any:
             self.no_wait()
             super().on_message_complete()
 
+        def target(self) -> str:
+            """What the request asks for."""
+            return self.url.decode("latin-1")
+
     return Bounded
 
 
-def _plain() -> Any:
+def _plain(accepting: Acceptors) -> Any:
     import h11
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
-    class Bounded(Patience, H11Protocol):
+    class Bounded(_Upgradable, Patience, H11Protocol):
         """Looks after each piece how far the request has come."""
 
+        acceptors = accepting
         stage: Any = None
+
+        def target(self) -> str:
+            """What the request asks for."""
+            path = (self.scope["raw_path"] + b"?" + self.scope["query_string"]).decode("latin-1")
+            return path.rstrip("?")
 
         def data_received(self, data: bytes) -> None:
             """Read on, and wait for what is to come next."""
             super().data_received(data)
+            if self not in self.connections:  # it is another protocol's by now
+                return
             stage = self.conn.their_state
             self.speaking = stage is not h11.IDLE
             if stage is self.stage:
@@ -117,14 +171,33 @@ def url_of(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-async def serve(app: FastAPI, bound: socket.socket, stopping: asyncio.Event) -> None:
-    """Serve an app until it is time to stop; answers under way are finished, streams are ended."""
+def reachable_url(bound: socket.socket) -> str:
+    """The address of a socket as other machines take it: that of this machine where it listens on all."""
+    host, port = bound.getsockname()[:2]
+    if host not in ("0.0.0.0", "::"):
+        return url_of(bound)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # nothing is sent: it is only asked which way it would go
+            own = probe.getsockname()[0]
+        except OSError:  # no way out: only this machine can come
+            own = "127.0.0.1"
+    return f"http://{own}:{port}"
+
+
+async def serve(
+    app: FastAPI, bound: socket.socket, stopping: asyncio.Event, acceptors: Acceptors | None = None
+) -> None:
+    """Serve an app until it is time to stop; answers under way are finished, streams are ended.
+
+    Connections that are to stay, at the paths of acceptors, are not ended here.
+    """
     config = uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
         lifespan="off",
-        http=_protocol(),
+        http=_protocol(acceptors or {}),
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=DRAIN_S,

@@ -1,23 +1,18 @@
 """A server, and a worker in a process of its own: settings in, ports filled with adapters out."""
 
 import asyncio
-import os
 import socket
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from noetl import __version__
 from noetl.adapters.directory.results import DirectoryResults
+from noetl.adapters.link.requests import WorkerLink
+from noetl.adapters.link.sealed_box import SealedBox, seal
 from noetl.adapters.nats.bus import Bus
-from noetl.adapters.nats.link import NatsLink
-from noetl.adapters.nats.sealed_box import SealedBox, seal
-from noetl.adapters.nats.serve import NatsWorkerChannel, serve
-from noetl.adapters.nats.signing import Signer, Verifier
-from noetl.adapters.nats.subject_triggers import LOOK_S, SubjectTriggers
-from noetl.adapters.nats.worker_name import marked
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.control import sweep
 from noetl.control.front.front import Fleet, LocalFront
@@ -27,12 +22,13 @@ from noetl.core.program.program import Program, compile_program
 from noetl.dsl.load import load
 from noetl.errors import InvariantViolation, RequestError
 from noetl.ports.front import Worker
-from noetl.ports.link import Hello
+from noetl.ports.link import ConnectionAcceptor, Hello
 from noetl.ports.results import Results
 from noetl.ports.store import Store
 from noetl.settings import Settings
 from noetl.tools import kinds
 from noetl.wiring.embedded import assemble, store_path
+from noetl.wiring.links import opened_bus, server_link, worker_link, worker_name
 from noetl.wiring.plane import Plane, collect_seldom, control_plane, make_toolbox, with_own_steps
 from noetl.worker.pool import Pool
 from noetl.worker.remote_results import LinkedResults
@@ -40,7 +36,6 @@ from noetl.worker.remote_worker import Programs, RemoteReports, RemoteSecrets, R
 from noetl.worker.retrying_results import PatientPayloads
 
 POSTGRES = ("postgres://", "postgresql://")
-NATS = "nats://"
 
 
 @asynccontextmanager
@@ -57,24 +52,6 @@ async def opened_store(settings: Settings) -> AsyncIterator[Store]:
         yield store
     finally:
         await store.close()
-
-
-@asynccontextmanager
-async def opened_bus(settings: Settings, name: str) -> AsyncIterator[Bus | None]:
-    """The bus that the settings name; None when server and worker share a process."""
-    if settings.bus is None:
-        yield None
-        return
-    if not settings.bus.startswith((NATS, "tls://")):
-        raise RequestError(
-            f"NOETL_BUS is '{settings.bus}', which is no address of NATS", hint=f"{NATS}HOST:4222"
-        )
-    bus = Bus(settings.bus, name)
-    await bus.connect()
-    try:
-        yield bus
-    finally:
-        await bus.close()
 
 
 @asynccontextmanager
@@ -122,6 +99,9 @@ class Serving:
     plane: Plane
     server_id: str
     leasing: WorkerLeases | None = None
+    acceptors: Mapping[str, ConnectionAcceptor] = field(
+        default_factory=dict
+    )  # what its HTTP port takes besides
 
     @property
     def front(self) -> LocalFront:
@@ -130,23 +110,26 @@ class Serving:
 
 
 @asynccontextmanager
-async def serving(settings: Settings, *, files: bool = False) -> AsyncIterator[Serving]:
-    """A server over the store and bus of the settings; without a bus it is its own worker.
+async def serving(settings: Settings, *, url: str = "", files: bool = False) -> AsyncIterator[Serving]:
+    """A server over the store of the settings: its own worker, or one that workers reach.
 
-    `files`: the files of the project are playbooks too, which is for the machine of those who write them.
+    `url`: the address of its HTTP port. `files`: the files of the project are playbooks too, which is for the
+    machine of those who write them.
     """
     collect_seldom()
     server_id = uuid.uuid4().hex[:12]
+    if settings.bus is not None and settings.own_worker:
+        raise RequestError("a server with a bus does not run tasks itself", hint="unset NOETL_OWN_WORKER")
     async with (
         opened_store(settings) as store,
         opened_bus(settings, f"noetl server {server_id}") as bus,
         opened_results(settings, store, bus) as results,
     ):
-        if bus is None:
+        if settings.works_itself:
             async with _alone(settings, store, results, server_id, files) as made:
                 yield made
         else:
-            async with _with_workers(settings, store, results, server_id, bus) as made:
+            async with _with_workers(settings, store, results, server_id, bus, url) as made:
                 yield made
 
 
@@ -165,21 +148,19 @@ async def _alone(
 
 @asynccontextmanager
 async def _with_workers(
-    settings: Settings, store: Store, results: Results, server_id: str, bus: Bus
+    settings: Settings, store: Store, results: Results, server_id: str, bus: Bus | None, url: str
 ) -> AsyncIterator[Serving]:
     plane = control_plane(settings, store, results, adopts=True)
-    channel = NatsWorkerChannel(bus, server_id, plane.engine.now)
-    leasing = WorkerLeases(channel, settings.lease_s, later=_soon, wall=plane.engine.now)
-    plane.engine.workers = leasing
-    plane.front.fleet, plane.front.backlog = _fleet(leasing), leasing.longest_wait_ms
-    worker_api = EngineWorkerApi(
-        server_id, plane.engine, leasing, plane.catalog, results, secrets=plane.resolve, seal=seal
-    )
-    verifier = Verifier(store.token, required=settings.guarded)
-    serve(bus, channel, worker_api, leasing, verifier)
-    heartbeats = SubjectTriggers(bus, plane.front.triggers, plane.front.fire_trigger)
-    async with _clockwork(plane, worker_api, (LOOK_S, heartbeats.look)):
-        yield Serving(plane, server_id, leasing)
+    async with server_link(settings, plane, server_id, bus, url) as link:
+        leasing = WorkerLeases(link.channel, settings.lease_s, later=_soon, wall=plane.engine.now)
+        plane.engine.workers = leasing
+        plane.front.fleet, plane.front.backlog = _fleet(leasing), leasing.longest_wait_ms
+        worker_api = EngineWorkerApi(
+            server_id, plane.engine, leasing, plane.catalog, results, secrets=plane.resolve, seal=seal
+        )
+        link.open(worker_api, leasing)
+        async with _clockwork(plane, worker_api, *link.jobs):
+            yield Serving(plane, server_id, leasing, link.acceptors)
 
 
 @asynccontextmanager
@@ -212,58 +193,61 @@ def _fleet(leasing: WorkerLeases) -> Fleet:
 @asynccontextmanager
 async def working(settings: Settings) -> AsyncIterator[RemoteWorker]:
     """A worker that takes orders from servers until it is told to stop, then hands back what it has."""
-    if settings.bus is None:
-        raise RequestError("a worker needs a bus to reach its servers", hint="set NOETL_BUS=nats://HOST:4222")
     collect_seldom()
-    name = f"{socket.gethostname().split('.')[0]}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
-    worker_id = marked(name, settings.token)
-    async with opened_bus(settings, f"noetl worker {worker_id}") as bus:
-        if bus is None:
-            raise InvariantViolation("the bus was there a moment ago")
+    worker_id = worker_name(settings)
+    async with (
+        opened_bus(settings, f"noetl worker {worker_id}") as bus,
+        worker_link(settings, worker_id, bus) as link,
+        _worker_results(settings, link, bus) as results,
+    ):
         box = SealedBox()
-        link = NatsLink(bus, settings.pool, worker_id, Signer(settings.token))
-        hello = Hello(
-            worker_id,
-            settings.pool,
-            settings.concurrency,
-            sorted(kinds()),
-            box.public,
-            link.now(),
-            __version__,
-            socket.gethostname(),
-        )
-        programs = Programs(compile_text)
-        worker = RemoteWorker(link, hello, programs, settings.lease_s)
-        async with _worker_results(settings, link, bus) as results:
-            # Whoever asks for no token serves this machine alone: its users may do what they may without it.
-            alone = settings.token is None
-            secrets = RemoteSecrets(worker, box.open)
-            toolbox = make_toolbox(settings, results, secrets, worker_id, trusted=alone)
-            worker.pool = Pool(
-                toolbox,
-                RemoteReports(worker),
-                PatientPayloads(results),
-                lambda order: with_own_steps(programs.get(order.program), order),
-                settings.concurrency,
-                now=link.now,
-            )
-            worker.pool.outlives_trouble = True
-            bus.on_connected = worker.beat
-            link.open()
-            await worker.look_for_servers()
-            beats = asyncio.create_task(worker.beats())
-            try:
-                yield worker
-            finally:
-                await worker.pool.hand_back()
-                worker.beat()
-                beats.cancel()
-                await worker.close()
-                await worker.pool.stop()
+        worker = _worker(settings, link, results, worker_id, box)
+        link.on_connected = worker.beat
+        link.open()
+        await worker.look_for_servers()
+        beats = asyncio.create_task(worker.beats())
+        try:
+            yield worker
+        finally:
+            await worker.pool.hand_back()
+            worker.beat()
+            beats.cancel()
+            await worker.close()
+            await worker.pool.stop()
+
+
+def _worker(
+    settings: Settings, link: WorkerLink, results: Results, worker_id: str, box: SealedBox
+) -> RemoteWorker:
+    hello = Hello(
+        worker_id,
+        settings.pool,
+        settings.concurrency,
+        sorted(kinds()),
+        box.public,
+        link.now(),
+        __version__,
+        socket.gethostname(),
+    )
+    programs = Programs(compile_text)
+    worker = RemoteWorker(link, hello, programs, settings.lease_s)
+    # Whoever asks for no token serves this machine alone: its users may do what they may without it.
+    alone = settings.token is None
+    secrets = RemoteSecrets(worker, box.open)
+    worker.pool = Pool(
+        make_toolbox(settings, results, secrets, worker_id, trusted=alone),
+        RemoteReports(worker),
+        PatientPayloads(results),
+        lambda order: with_own_steps(programs.get(order.program), order),
+        settings.concurrency,
+        now=link.now,
+    )
+    worker.pool.outlives_trouble = True
+    return worker
 
 
 @asynccontextmanager
-async def _worker_results(settings: Settings, link: NatsLink, bus: Bus) -> AsyncIterator[Results]:
+async def _worker_results(settings: Settings, link: WorkerLink, bus: Bus | None) -> AsyncIterator[Results]:
     if settings.results in (None, "postgres"):
         yield LinkedResults(link)
     else:

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from noetl.errors import Conflict, NotFound
-from noetl.ports.store import AccessToken, Append, Find, Store, Stuck
+from noetl.ports.store import AccessToken, Append, Find, ServerAddress, Store, Stuck
 from tests.conformance.stores import LEASE_MS, NOW, Clock, begin, eid, end, row, rows, summary
 
 # Summaries and lists
@@ -419,7 +419,7 @@ async def test_credentials_are_kept_replaced_listed_and_forgotten(store: Store, 
 
 
 async def test_tokens_are_kept_replaced_listed_and_forgotten(store: Store) -> None:
-    one = AccessToken("t1", "h1", "ci", ["run", "read"], ["etl/", "ü"], 10, 99, "admin")
+    one = AccessToken("t1", "h1", "ci", ["run", "read"], ["etl/", "ü"], 10, 99, "admin", ["default"])
     two = AccessToken("t2", "h2", "worker", created_at=20)
     for token in (one, two):
         await store.put_token(token)
@@ -581,3 +581,15 @@ async def test_what_ended_processes_is_in_hand_of_whoever_releases_it(store: Sto
     assert await store.set_aside(execution_id, "a", Stuck("owners", "it died", NOW, "a"))
     assert await store.release(execution_id, "a", LEASE_MS)
     assert await store.take_in_hand(execution_id, "a") not in (None, "", "a")
+
+
+async def test_servers_are_listed_until_they_go_or_are_silent_for_too_long(store: Store) -> None:
+    one, two = ServerAddress("a", "http://one:1"), ServerAddress("b", "http://two:2")
+    await store.announce(two, 3_600_000)
+    await store.announce(one, 3_600_000)
+    assert list(await store.servers()) == [one, two]
+    await store.announce(ServerAddress("b", "http://elsewhere:2"), 3_600_000)
+    await store.announce(ServerAddress("c", "http://silent:3"), -1000)
+    assert [address.url for address in await store.servers()] == ["http://one:1", "http://elsewhere:2"]
+    await store.withdraw("a")
+    assert [address.server for address in await store.servers()] == ["b"]

@@ -1,4 +1,7 @@
-"""A cluster of real processes: servers and workers of the CLI over a store and a bus, to be disturbed."""
+"""A cluster of real processes: servers and workers of the CLI over a store, to be disturbed.
+
+They are joined by a bus where there is one, else by connections that workers make to the servers' ports.
+"""
 
 import asyncio
 import os
@@ -14,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from noetl.adapters.http.front import HttpFront
 from noetl.control.catalog import Catalog
 from noetl.control.history import events
@@ -25,12 +30,18 @@ from noetl.ports.store import Store, Summary
 from noetl.settings import load
 from noetl.tools import kinds
 from noetl.wiring.distributed import opened_store
+from tests.servers import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 LEASE_S = 2.0
 READY_S = 90.0
 WITHIN_S = 2 * LEASE_S + 90.0  # far more than is needed on a quiet machine
 LOOK_S = 0.05
+SERVERS_MOST = 3  # whose addresses workers know beforehand
+
+
+BOTH_LINKS = pytest.mark.parametrize("link", ["direct", "nats"])
+OVER_NATS = pytest.mark.parametrize("link", ["nats"])
 
 
 @dataclass
@@ -69,17 +80,20 @@ class Node:
 
 @dataclass
 class Cluster:
-    """Servers and workers that share a store and a bus."""
+    """Servers and workers that share a store, and a bus where one is given."""
 
     folder: Path
     store_url: str
-    bus_url: str
+    bus_url: str | None = None
     lease_s: float = LEASE_S
     nodes: list[Node] = field(default_factory=list)
+    ports: list[int] = field(default_factory=lambda: [free_port() for _ in range(SERVERS_MOST)])
 
     def server(self, fault: str = "", **settings: str) -> Node:
         """Start a server; `fault` is where it kills itself, see faulty.py."""
-        return self._start("server", ["server", "start", "--port", "0"], fault, settings)
+        number = sum(node.name.startswith("server") for node in self.nodes)
+        port = self.ports[number] if number < len(self.ports) else free_port()
+        return self._start("server", ["server", "start", "--port", str(port)], fault, settings)
 
     def worker(self, fault: str = "", **settings: str) -> Node:
         """Start a worker."""
@@ -116,13 +130,19 @@ class Cluster:
         own = {
             "NOETL_HOME": str(self.folder / "home"),
             "NOETL_STORE": self.store_url,
-            "NOETL_BUS": self.bus_url,
             "NOETL_LEASE_S": str(self.lease_s),
             "NOETL_ALLOW_NETWORKS": "loopback",
             "NOETL_ROOTS": str(self.folder),
             "PYTHONPATH": str(ROOT),
         }
-        return {**os.environ, **own, **{f"NOETL_{name.upper()}": text for name, text in settings.items()}}
+        named = {f"NOETL_{name.upper()}": text for name, text in settings.items()}
+        return {**os.environ, **own, **self._joined(), **named}
+
+    def _joined(self) -> dict[str, str]:
+        """How processes find each other: workers know the first servers, and hear of the others."""
+        if self.bus_url is not None:
+            return {"NOETL_BUS": self.bus_url}
+        return {"NOETL_SERVER": ",".join(f"http://127.0.0.1:{port}" for port in self.ports)}
 
     def close(self) -> None:
         for node in self.nodes:

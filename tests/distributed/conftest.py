@@ -1,4 +1,4 @@
-"""Clusters for tests: a bus and a store of their own, so that they may be broken."""
+"""Clusters for tests: a store of their own, and a bus where one is used, so that they may be broken."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,14 @@ def own_nats(tmp_path: Path) -> Iterator[NatsServer]:
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, own_nats: NatsServer, database: str) -> Iterator[Cluster]:
-    made = Cluster(tmp_path, database, own_nats.url)
+def link() -> str:
+    """How servers and workers are joined; tests of what both links promise are given each."""
+    return "direct"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, link: str, database: str, request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    bus = request.getfixturevalue("own_nats") if link == "nats" else None
+    made = Cluster(tmp_path, database, bus and bus.url)
     yield made
     made.close()

@@ -62,41 +62,57 @@ def _store() -> type:
 
 def after_answer(fuse: Fuse) -> None:
     """The worker was answered, and the others have not heard that there is work."""
+    import asyncio
+
+    from noetl.adapters.direct.serve import LinkServer
     from noetl.adapters.nats.bus import Bus
 
-    original = Bus._answer
+    over_bus, over_connection = Bus._answer, LinkServer._answer
 
-    async def wrapped(self: Any, message: Any, answer_to: Any) -> None:
-        await original(self, message, answer_to)
+    async def on_bus(self: Any, message: Any, answer_to: Any) -> None:
+        await over_bus(self, message, answer_to)
         if message.subject.endswith(".report"):
             await self._wire.flush()
             fuse.burn()
 
-    Bus._answer = wrapped  # type: ignore[method-assign]
+    async def on_connection(self: Any, connection: Any, number: int, what: bytes, body: bytes) -> None:
+        await over_connection(self, connection, number, what, body)
+        if what == b"report":
+            while connection.transport.get_write_buffer_size():  # noqa: ASYNC110
+                await asyncio.sleep(0)
+            fuse.burn()
+
+    Bus._answer, LinkServer._answer = on_bus, on_connection  # type: ignore[method-assign]
 
 
 def before_hint(fuse: Fuse) -> None:
+    from noetl.adapters.direct.serve import LinkServer
     from noetl.adapters.nats.serve import NatsWorkerChannel
 
-    original = NatsWorkerChannel.hint
+    for channel in (NatsWorkerChannel, LinkServer):
+        _before_hint(channel, fuse)
+
+
+def _before_hint(channel: Any, fuse: Fuse) -> None:
+    original = channel.hint
 
     def wrapped(self: Any, pool: str) -> None:
         fuse.burn()
         original(self, pool)
 
-    NatsWorkerChannel.hint = wrapped  # type: ignore[method-assign]
+    channel.hint = wrapped
 
 
 def before_report(fuse: Fuse) -> None:
-    from noetl.adapters.nats.link import NatsLink
+    from noetl.adapters.link.requests import WorkerLink
 
-    around(NatsLink, "report", fuse, after=False)
+    around(WorkerLink, "report", fuse, after=False)
 
 
 def after_report(fuse: Fuse) -> None:
-    from noetl.adapters.nats.link import NatsLink
+    from noetl.adapters.link.requests import WorkerLink
 
-    around(NatsLink, "report", fuse, after=True)
+    around(WorkerLink, "report", fuse, after=True)
 
 
 def before_task(fuse: Fuse) -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from noetl.core.event import Event
-from tests.distributed.cluster import LEASE_S, Cluster
+from tests.distributed.cluster import BOTH_LINKS, LEASE_S, OVER_NATS, Cluster
 from tests.distributed.playbooks import ITEMS, WORK, check_effects
 from tests.distributed.proxy import Proxy
 from tests.engine.web import Web
@@ -21,6 +21,15 @@ workload: {url: ""}
 workflow:
   - step: start
     tool: {kind: http, input: {url: "{{ workload.url }}/slow/12"}}
+"""
+
+SHORT = """
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: short, path: distributed/short}
+workflow:
+  - step: start
+    tool: {kind: noop}
 """
 
 
@@ -40,6 +49,7 @@ async def finish(cluster: Cluster, execution_id: str, web: Web) -> list[Event]:
     return await cluster.log(execution_id)
 
 
+@BOTH_LINKS
 async def test_a_worker_that_wakes_up_after_its_lease_is_refused(cluster: Cluster, web: Web) -> None:
     server, sleeper = cluster.server(), cluster.worker()
     execution_id = await begun(cluster, server, web, "/echo/shared/3")
@@ -55,6 +65,7 @@ async def test_a_worker_that_wakes_up_after_its_lease_is_refused(cluster: Cluste
     assert await cluster.log(execution_id) == log
 
 
+@BOTH_LINKS
 async def test_a_server_that_wakes_up_after_its_lease_writes_nothing(cluster: Cluster, web: Web) -> None:
     sleeper = cluster.server()
     cluster.worker()
@@ -68,6 +79,7 @@ async def test_a_server_that_wakes_up_after_its_lease_writes_nothing(cluster: Cl
     assert await cluster.log(execution_id) == log
 
 
+@OVER_NATS
 @pytest.mark.parametrize("how", ["restart", "wipe"])
 async def test_a_bus_that_loses_everything_loses_no_execution(
     cluster: Cluster, own_nats: NatsServer, web: Web, how: str
@@ -80,9 +92,37 @@ async def test_a_bus_that_loses_everything_loses_no_execution(
 
 
 @pytest.mark.parametrize("how", ["stall", "stall_back", "refuse"])
+async def test_a_connection_to_a_server_may_be_cut(cluster: Cluster, web: Web, how: str) -> None:
+    proxy = Proxy(f"http://127.0.0.1:{cluster.ports[0]}")
+    try:
+        server = cluster.server(advertise_url=proxy.url)
+        cluster.worker(server=proxy.url)
+        execution_id = await begun(cluster, server, web, "/echo/shared/3")
+        proxy.set(how)  # type: ignore[arg-type]
+        await asyncio.sleep(1.5 * LEASE_S)  # as long as the disturbance is to last
+        proxy.set("pass")
+        await finish(cluster, execution_id, web)
+    finally:
+        cluster.close()
+        proxy.close()
+
+
+async def test_a_worker_hears_of_the_servers_that_it_was_not_told_of(cluster: Cluster, web: Web) -> None:
+    first, second = cluster.server(), cluster.server()
+    cluster.worker(server=first.said)
+    await cluster.knows(second, 1)
+    execution_id = await cluster.start(second, WORK, {"url": web.url})
+    await finish(cluster, execution_id, web)
+    first.kill()  # and it stays where it can work
+    second_id = await cluster.start(second, SHORT)
+    assert (await cluster.finished(second_id)).status == "completed"
+
+
+@OVER_NATS
+@pytest.mark.parametrize("how", ["stall", "stall_back", "refuse"])
 @pytest.mark.parametrize("whose", ["worker", "server"])
 async def test_a_connection_to_the_bus_may_be_cut(cluster: Cluster, web: Web, how: str, whose: str) -> None:
-    proxy = Proxy(cluster.bus_url)
+    proxy = Proxy(cluster.bus_url or "")
     try:
         server = cluster.server(**({"bus": proxy.url} if whose == "server" else {}))
         cluster.worker(**({"bus": proxy.url} if whose == "worker" else {}))
@@ -96,6 +136,7 @@ async def test_a_connection_to_the_bus_may_be_cut(cluster: Cluster, web: Web, ho
         proxy.close()
 
 
+@OVER_NATS
 async def test_a_bus_that_is_away_for_longer_than_a_lease_takes_no_task_from_its_worker(
     cluster: Cluster, own_nats: NatsServer, web: Web
 ) -> None:
@@ -113,6 +154,7 @@ async def test_a_bus_that_is_away_for_longer_than_a_lease_takes_no_task_from_its
     assert len([request for request in web.seen if request["path"] == "/slow/12"]) == 1
 
 
+@BOTH_LINKS
 async def test_a_server_that_stood_still_takes_no_task_from_its_worker(cluster: Cluster, web: Web) -> None:
     server = cluster.server()
     cluster.worker()

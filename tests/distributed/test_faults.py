@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from noetl.errors import BackendError
-from tests.distributed.cluster import ROOT, Cluster
+from tests.distributed.cluster import BOTH_LINKS, ROOT, Cluster
 from tests.distributed.playbooks import ITEMS, WORK, check_effects
 from tests.engine.web import Web
 
@@ -41,6 +41,7 @@ async def finish(cluster: Cluster, execution_id: str, web: Web) -> None:
     check_effects(web)
 
 
+@BOTH_LINKS
 async def test_work_of_all_sorts_finishes_on_two_workers(cluster: Cluster, web: Web) -> None:
     server = cluster.server()
     cluster.worker(), cluster.worker()
@@ -49,6 +50,7 @@ async def test_work_of_all_sorts_finishes_on_two_workers(cluster: Cluster, web: 
     assert len(web.seen) == 6 + 2 * ITEMS + 1  # without faults, one call each
 
 
+@BOTH_LINKS
 @pytest.mark.parametrize("point", SERVER_POINTS)
 async def test_a_server_that_dies_loses_nothing(cluster: Cluster, web: Web, point: str) -> None:
     cluster.worker()
@@ -62,6 +64,7 @@ async def test_a_server_that_dies_loses_nothing(cluster: Cluster, web: Web, poin
     assert len(await cluster.executions()) == 1
 
 
+@BOTH_LINKS
 async def test_a_killed_server_is_replaced_long_before_its_lease_is_over(cluster: Cluster, web: Web) -> None:
     cluster.lease_s = 3600.0
     cluster.worker()
@@ -73,6 +76,7 @@ async def test_a_killed_server_is_replaced_long_before_its_lease_is_over(cluster
     await finish(cluster, execution_id, web)
 
 
+@BOTH_LINKS
 @pytest.mark.parametrize("point", WORKER_POINTS)
 async def test_a_worker_that_dies_loses_nothing(cluster: Cluster, web: Web, point: str) -> None:
     server = cluster.server()
@@ -83,6 +87,7 @@ async def test_a_worker_that_dies_loses_nothing(cluster: Cluster, web: Web, poin
     await finish(cluster, execution_id, web)
 
 
+@BOTH_LINKS
 async def test_ten_thousand_items_end_as_ten_thousand_whoever_is_killed(cluster: Cluster) -> None:
     server = cluster.server()
     doomed = cluster.worker()

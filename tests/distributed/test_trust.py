@@ -15,17 +15,17 @@ import nats
 import pytest
 
 from noetl.adapters.http.front import HttpFront
+from noetl.adapters.link.sealed_box import SealedBox
+from noetl.adapters.link.worker_name import marked
 from noetl.adapters.nats.bus import Bus
 from noetl.adapters.nats.link import NatsLink
-from noetl.adapters.nats.sealed_box import SealedBox
 from noetl.adapters.nats.signing import Signer
-from noetl.adapters.nats.worker_name import marked
 from noetl.core.event import Event
 from noetl.core.message import Report
 from noetl.errors import Conflict, RequestError
 from noetl.ports.front import Ask
 from noetl.ports.link import Heartbeat, Hello, ReportRequest, SecretRequest, TakeRequest
-from tests.distributed.cluster import READY_S, WITHIN_S, Cluster
+from tests.distributed.cluster import BOTH_LINKS, OVER_NATS, READY_S, WITHIN_S, Cluster
 from tests.engine.web import Web
 
 SECRET = "tr0ub4dor & 3/ü"
@@ -71,6 +71,7 @@ def token(cluster: Cluster, *scopes: str) -> str:
     return done.stdout.strip()
 
 
+@BOTH_LINKS
 @pytest.mark.parametrize("scope", [None, "admin"])
 async def test_a_worker_without_a_token_for_workers_is_sent_away(cluster: Cluster, scope: str | None) -> None:
     cluster.server(auth="true")
@@ -79,10 +80,11 @@ async def test_a_worker_without_a_token_for_workers_is_sent_away(cluster: Cluste
     assert "token" in worker.printed.read_text()
 
 
+@BOTH_LINKS
 async def test_a_worker_goes_on_for_the_server_that_lets_it_work(cluster: Cluster, web: Web) -> None:
     server = cluster.server()
     worker = cluster.worker()
-    guarded = cluster.server(auth="true")  # on the same bus, and wants a token
+    guarded = cluster.server(auth="true")  # of the same cluster, and wants a token
     own, other = HttpFront(server.said), HttpFront(guarded.said, token(cluster, "admin"))
     try:
         ask = Ask(text=PLAIN, workload={"url": web.url})
@@ -96,6 +98,7 @@ async def test_a_worker_goes_on_for_the_server_that_lets_it_work(cluster: Cluste
     assert not worker.died()
 
 
+@OVER_NATS
 async def test_no_secret_can_be_read_on_the_bus_or_in_the_log(cluster: Cluster, web: Web) -> None:
     server = cluster.server(auth="true")
     worker_token, own_token = token(cluster, "worker"), token(cluster, "admin")
@@ -133,7 +136,7 @@ def _spellings(secret: str) -> list[str]:
 async def _listening(cluster: Cluster) -> AsyncIterator[list[bytes]]:
     """Everything that is said on the bus meanwhile."""
     heard: list[bytes] = []
-    client = await nats.connect(cluster.bus_url)
+    client = await nats.connect(cluster.bus_url or "")
 
     async def hear(message: Any) -> None:
         heard.append(message.data)
@@ -164,7 +167,7 @@ workflow:
 @asynccontextmanager
 async def _stranger(cluster: Cluster, name: str, bearer: str, pool: str = "other") -> AsyncIterator[Any]:
     """Somebody on the bus who has a token for workers, and the box that secrets are sealed for."""
-    bus, box = Bus(cluster.bus_url, "stranger"), SealedBox()
+    bus, box = Bus(cluster.bus_url or "", "stranger"), SealedBox()
     await bus.connect()
     link = NatsLink(bus, pool, name, Signer(bearer))
     link.open()
@@ -192,6 +195,7 @@ async def _tries(link: NatsLink, hello: Hello, execution_id: str) -> None:
         await link.secret(SecretRequest(execution_id, "call.1", 1, name, "api", hello.key))
 
 
+@OVER_NATS
 async def test_a_lease_and_its_secrets_are_for_the_worker_that_it_was_given_to(
     cluster: Cluster, web: Web
 ) -> None:
@@ -218,6 +222,7 @@ async def test_a_lease_and_its_secrets_are_for_the_worker_that_it_was_given_to(
     assert b"forged" not in (summary.result or b"")
 
 
+@OVER_NATS
 async def test_a_worker_gets_no_secret_that_the_step_of_its_lease_does_not_name(cluster: Cluster) -> None:
     cluster.lease_s = 30.0
     server = cluster.server(auth="true")

@@ -20,6 +20,7 @@ from noetl.ports.store import (
     PlaybookText,
     Projection,
     Row,
+    ServerAddress,
     Snapshot,
     StoredLog,
     Stuck,
@@ -62,6 +63,7 @@ class MemoryStore(MemorySchedules):
         super().__init__()
         self._now = now
         self._executions: dict[str, _Execution] = {}
+        self._servers: dict[str, tuple[ServerAddress, int]] = {}
         self._keys: dict[str, str] = {}  # idempotency key -> execution
         self._mail: list[Letter] = []
         self._posted = 0
@@ -234,6 +236,19 @@ class MemoryStore(MemorySchedules):
         for execution in self._executions.values():
             if execution.owner == owner and execution.summary.ended_at is None:
                 execution.owned_until = self._now() + lease_ms
+
+    async def announce(self, address: ServerAddress, lease_ms: int) -> None:
+        """Say for some time that a server is there."""
+        self._servers[address.server] = (address, self._now() + lease_ms)
+
+    async def withdraw(self, server: str) -> None:
+        """A server goes."""
+        self._servers.pop(server, None)
+
+    async def servers(self) -> Sequence[ServerAddress]:
+        """The servers that are there."""
+        here = [address for address, until in self._servers.values() if until >= self._now()]
+        return sorted(here, key=lambda address: address.server)
 
     async def due(self, now: int | None = None, limit: int = 100) -> list[str]:
         """Executions with something due or no fresh owner."""

@@ -13,8 +13,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from noetl.adapters.link.error_reply import decode_error, encode_error
+from noetl.adapters.link.requests import NoAnswer
 from noetl.adapters.nats.chunk_buffer import ChunkBuffer
-from noetl.adapters.nats.error_reply import decode_error, encode_error
 from noetl.adapters.nats.protocol import Disconnected
 from noetl.adapters.nats.wire import CONNECT_S, Message, NatsClient, NoResponder
 from noetl.errors import BackendError, MissingExtra, NoetlError, RequestError
@@ -34,10 +35,6 @@ ANSWERS_BYTES = 256 * 1024**2  # of long answers that are being fetched, unless 
 BUSY_BYTES = 256 * 1024**2  # of messages that are being dealt with; more are as if they had not been heard
 BUSY_MOST = 20_000
 RECONNECT_S = 0.2
-
-
-class NoAnswer(BackendError):
-    """Nobody answered in time, or nobody is there."""
 
 
 class Bus:

@@ -1,17 +1,16 @@
 """A server on the bus: answers workers by asking the desk, and calls workers."""
 
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Callable
 
 import msgspec
 
+from noetl.adapters.link.error_reply import encode_error
+from noetl.adapters.link.handlers import RequestHandler, decode, request_handlers
+from noetl.adapters.link.worker_name import may_bear
 from noetl.adapters.nats import subjects
 from noetl.adapters.nats.bus import Bus, Handler
-from noetl.adapters.nats.error_reply import encode_error
 from noetl.adapters.nats.signing import NoticeSigner, StaleMessage, Verifier
-from noetl.adapters.nats.uploads import Uploads
-from noetl.adapters.nats.worker_name import may_bear
-from noetl.core.message import Payload, WorkOrder
+from noetl.core.message import WorkOrder
 from noetl.errors import BackendError, NoetlError, RequestError
 from noetl.ports.link import (
     Heartbeat,
@@ -19,21 +18,11 @@ from noetl.ports.link import (
     OrderDelivery,
     Orders,
     Push,
-    ReportRequest,
-    SecretRequest,
-    TakeRequest,
     WorkerApi,
 )
-from noetl.ports.results import check_content
 
-T = TypeVar("T")
-Keyed = Callable[[bytes, bytes | None], Awaitable[bytes]]  # what is asked, and the key that proves by whom
 _encode = msgspec.json.encode
-_DIGEST = msgspec.json.Decoder(str)
 _BEAT = msgspec.json.Decoder(Heartbeat)
-_TAKE = msgspec.json.Decoder(TakeRequest)
-_TOLD = msgspec.json.Decoder(ReportRequest)
-_SECRET = msgspec.json.Decoder(SecretRequest)
 WORKERS_KNOWN = 10_000
 DONE, REFUSED = b"o", b"e"  # what an answer begins with: both are signed
 
@@ -46,7 +35,7 @@ class NatsWorkerChannel:
         self._notices = NoticeSigner()
         self._keys: dict[str, bytes | None] = {}  # what each worker is known by
 
-    def meet(self, worker_id: str, key: bytes | None) -> None:
+    def meet(self, worker_id: str, pool: str | None, key: bytes | None) -> None:
         """A worker proves with a key who it is; raises RequestError when that name is another's, or none."""
         if worker_id not in self._keys and not subjects.is_name(worker_id):
             raise RequestError(
@@ -96,16 +85,16 @@ def serve(
     """Answer what is asked of this server, and of any server, by those who may ask."""
     server = channel.server
     bus.serve_parts(subjects.parts(server))
-    for what, keyed in _handlers(worker_api, channel).items():
+    for what, handler in request_handlers(server, worker_api, channel.meet).items():
         for subject, queue in ((subjects.asked(what, server), ""), (subjects.asked(what), subjects.SERVERS)):
-            bus.serve(subject, _checked(subject, keyed, verifier), queue)
+            bus.serve(subject, _checked(subject, handler, verifier), queue)
 
     async def heard(message: bytes) -> None:
         try:
             question = await verifier.open(subjects.BEAT, message)
             verifier.check(question)
-            beat = _read(_BEAT, question.body)
-            channel.meet(beat.hello.worker_id, question.key)
+            beat = decode(_BEAT, question.body)
+            channel.meet(beat.hello.worker_id, beat.hello.pool, question.key)
             heartbeats.beat(beat)
         except (RequestError, StaleMessage):
             return  # whoever said it may not, or says nothing we know, or repeats what another said
@@ -120,7 +109,7 @@ def serve(
     bus.listen(subjects.ALIVE, lambda _: None)  # our own word comes back as long as we can hear
 
 
-def _checked(subject: str, handler: Keyed, verifier: Verifier) -> Handler:
+def _checked(subject: str, handler: RequestHandler[bytes | None], verifier: Verifier) -> Handler:
     async def handle(message: bytes) -> bytes:
         question = await verifier.open(subject, message)
         try:
@@ -131,54 +120,3 @@ def _checked(subject: str, handler: Keyed, verifier: Verifier) -> Handler:
         return question.sign(answer, verifier.now())
 
     return handle
-
-
-def _handlers(worker_api: WorkerApi, channel: NatsWorkerChannel) -> dict[str, Keyed]:
-    async def which(body: bytes, key: bytes | None) -> bytes:
-        return channel.server.encode()
-
-    async def program(body: bytes, key: bytes | None) -> bytes:
-        return (await worker_api.program(_read(_DIGEST, body))).encode()
-
-    async def write(body: bytes, key: bytes | None) -> bytes:
-        name, _, content = body.partition(b"\n")
-        await worker_api.write(check_content(Payload(name.decode("utf-8", "replace"), content)))
-        return b""
-
-    async def read(body: bytes, key: bytes | None) -> bytes:
-        return await worker_api.read(body.decode("utf-8", "replace"))
-
-    async def take(body: bytes, key: bytes | None) -> bytes:
-        asked = _read(_TAKE, body)
-        channel.meet(asked.hello.worker_id, key)
-        return _encode(await worker_api.take(asked))
-
-    async def report(body: bytes, key: bytes | None) -> bytes:
-        request = _read(_TOLD, body)
-        channel.meet(request.worker_id, key)
-        return _encode(await worker_api.report(request))
-
-    async def secret(body: bytes, key: bytes | None) -> bytes:
-        asked = _read(_SECRET, body)
-        channel.meet(asked.worker_id, key)
-        return await worker_api.secret(asked)
-
-    uploads = Uploads(worker_api.write)
-    return {
-        "which": which,
-        "take": take,
-        "report": report,
-        "secret": secret,
-        "program": program,
-        "write": write,
-        "piece": uploads.add,
-        "whole": uploads.keep,
-        "read": read,
-    }
-
-
-def _read(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
-    try:
-        return decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RequestError(f"what was asked cannot be read: {error}") from None

@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from noetl.adapters.clock.wall import now_ms
+from noetl.adapters.link.requests import UnprovenReply
 from noetl.adapters.nats.replay_window import ReplayWindow
 from noetl.errors import BackendError, NotFound, RequestError
 from noetl.ports.bearer import digest, parsed, spelled
@@ -40,7 +41,7 @@ FindToken = Callable[[str], Awaitable[AccessToken]]
 Now = Callable[[], int]
 
 
-class SignatureError(RequestError):
+class SignatureError(UnprovenReply):
     """An answer or a notice that no server which knows our token has signed."""
 
 

@@ -214,6 +214,16 @@ insert into owners (owner, until, session)
 select $1, now + $2::bigint, split_part(current_setting('application_name'), ' ', 2) from moment
 on conflict (owner) do update set until = excluded.until, session = excluded.session
 
+-- name: announce
+insert into servers (server, url, until) values ($1, $2, coalesce($4::bigint, now_ms()) + $3::bigint)
+on conflict (server) do update set url = excluded.url, until = excluded.until
+
+-- name: withdraw
+delete from servers where server = $1 or until < coalesce($2::bigint, now_ms())
+
+-- name: servers
+select server, url from servers where until >= coalesce($1::bigint, now_ms()) order by server
+
 -- name: drop_late_mail
 -- A letter that was on its way when its execution ended.
 delete from mailbox m using executions e where e.id = m.execution and e.ended_at is not null
@@ -321,17 +331,17 @@ select name, set_at from credentials order by name
 delete from credentials where name = $1 returning 1
 
 -- name: put_token
-insert into tokens (id, hash, name, scopes, prefixes, created_at, expires_at, made_by)
-values ($1, $2, $3, $4, $5, $6, $7, $8)
+insert into tokens (id, hash, name, scopes, prefixes, created_at, expires_at, made_by, pools)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 on conflict (id) do update set hash = excluded.hash, name = excluded.name, scopes = excluded.scopes,
   prefixes = excluded.prefixes, created_at = excluded.created_at, expires_at = excluded.expires_at,
-  made_by = excluded.made_by
+  made_by = excluded.made_by, pools = excluded.pools
 
 -- name: token
-select id, hash, name, scopes, prefixes, created_at, expires_at, made_by from tokens where id = $1
+select id, hash, name, scopes, prefixes, created_at, expires_at, made_by, pools from tokens where id = $1
 
 -- name: tokens
-select id, hash, name, scopes, prefixes, created_at, expires_at, made_by from tokens
+select id, hash, name, scopes, prefixes, created_at, expires_at, made_by, pools from tokens
 order by created_at desc, id
 
 -- name: delete_token

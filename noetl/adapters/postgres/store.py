@@ -226,7 +226,8 @@ class PostgresStore(SqlStore):
     async def put_token(self, token: AccessToken) -> None:
         """Keep a token."""
         values = (token.id, token.hash, token.name, token.scopes, token.prefixes)
-        await self._write("put_token", *values, token.created_at, token.expires_at, token.by)
+        pools = token.pools
+        await self._write("put_token", *values, token.created_at, token.expires_at, token.by, pools)
 
     # What is over, and how much there is
 

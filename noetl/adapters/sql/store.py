@@ -14,6 +14,7 @@ from noetl.ports.store import (
     Outline,
     PlaybookText,
     Projection,
+    ServerAddress,
     Snapshot,
     Stuck,
     Summary,
@@ -62,6 +63,18 @@ class SqlStore(SqlSchedules):
     async def leave(self, owner: str) -> None:
         """Give every claim of an owner up."""
         await self._write("leave", owner)
+
+    async def announce(self, address: ServerAddress, lease_ms: int) -> None:
+        """Say for some time that a server is there."""
+        await self._write("announce", address.server, address.url, lease_ms, self._now())
+
+    async def withdraw(self, server: str) -> None:
+        """A server goes."""
+        await self._write("withdraw", server, self._now())
+
+    async def servers(self) -> Sequence[ServerAddress]:
+        """The servers that are there."""
+        return [ServerAddress(*row) for row in await self._rows("servers", self._now())]
 
     async def post(self, execution_id: str, message: bytes) -> None:
         """Leave a message for the owner of an execution that is not over."""

@@ -19,7 +19,7 @@ from noetl.errors import BackendError
 Values = Sequence[object] | Mapping[str, object]  # what a statement is given, by place or by name
 SCHEMAS = (
     "schema_001.sql", "schema_002.sql", "schema_003.sql", "schema_004.sql", "schema_005.sql",
-    "schema_006.sql", "schema_007.sql", "schema_008.sql",
+    "schema_006.sql", "schema_007.sql", "schema_008.sql", "schema_009.sql",
 )  # fmt: skip
 BUSY_MS = 10_000
 PRAGMAS = ("synchronous=FULL", "foreign_keys=ON")

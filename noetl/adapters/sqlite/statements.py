@@ -99,6 +99,9 @@ RELEASE = (
 )
 COUNT_STUCK = "SELECT count(*) FROM executions WHERE stuck IS NOT NULL"
 RENEW = "UPDATE executions SET owned_until = ? WHERE owner = ? AND ended_at IS NULL"
+ANNOUNCE = "INSERT OR REPLACE INTO servers (server, url, until) VALUES (?1, ?2, ?4 + ?3)"
+WITHDRAW = "DELETE FROM servers WHERE server = ? OR until < ?"
+SERVERS = "SELECT server, url FROM servers WHERE until >= ? ORDER BY server"
 POST = (
     "INSERT INTO mailbox (execution_id, message) "
     "SELECT execution_id, ?2 FROM executions WHERE execution_id = ?1 AND ended_at IS NULL"
@@ -137,9 +140,9 @@ CREDENTIAL = "SELECT sealed FROM credentials WHERE name = ?"
 CREDENTIALS = "SELECT name, set_at FROM credentials ORDER BY name"
 DELETE_CREDENTIAL = "DELETE FROM credentials WHERE name = ? RETURNING 1"
 
-TOKEN_FIELDS = ("id", "hash", "name", "scopes", "prefixes", "created_at", "expires_at", "by")
-_TOKEN = "id, hash, name, scopes, prefixes, created_at, expires_at, made_by"
-PUT_TOKEN = f"INSERT OR REPLACE INTO tokens ({_TOKEN}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+TOKEN_FIELDS = ("id", "hash", "name", "scopes", "prefixes", "created_at", "expires_at", "by", "pools")
+_TOKEN = "id, hash, name, scopes, prefixes, created_at, expires_at, made_by, pools"
+PUT_TOKEN = f"INSERT OR REPLACE INTO tokens ({_TOKEN}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 TOKEN = f"SELECT {_TOKEN} FROM tokens WHERE id = ?"
 TOKENS = f"SELECT {_TOKEN} FROM tokens ORDER BY created_at DESC, id"
 DELETE_TOKEN = "DELETE FROM tokens WHERE id = ? RETURNING 1"

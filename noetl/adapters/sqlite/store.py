@@ -171,7 +171,7 @@ class SqliteStore(SqlStore):
 
     def _token(self, row: Record) -> AccessToken:
         fields = dict(zip(sql.TOKEN_FIELDS, row, strict=True))
-        lists = {name: msgspec.json.decode(fields[name]) for name in ("scopes", "prefixes")}
+        lists = {name: msgspec.json.decode(fields[name]) for name in ("scopes", "prefixes", "pools")}
         return AccessToken(**{**fields, **lists})
 
     # What is over, and how much there is

@@ -41,7 +41,7 @@ def command(folder: str, host: str | None, port: str | None) -> int:
     from noetl.cli.processes.lifecycle import run_fast
 
     settings = replace(
-        load({"host": host, "port": port}), bus=None
+        load({"host": host, "port": port}), bus=None, own_worker=True
     )  # one process: there are no others to reach
     return run_fast(lambda: _serve(Path(folder), settings))
 

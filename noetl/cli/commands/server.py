@@ -10,7 +10,7 @@ from noetl.settings import Settings, load
 EPILOG = """\b
 Examples:
   noetl server start
-  NOETL_STORE=postgresql://localhost/noetl NOETL_BUS=nats://localhost:4222 noetl server start --background
+  NOETL_STORE=postgresql://localhost/noetl noetl server start --background
 """
 
 
@@ -24,8 +24,8 @@ class ServerFields(ProcessFields):
 def command() -> None:
     """Start, stop and look at the control plane.
 
-    A server keeps executions in its store (SQLite, or PostgreSQL) and hands work to workers over its bus
-    (NATS). Without a bus it is its own worker. Several servers may share one PostgreSQL.
+    A server keeps executions in its store. Over SQLite it is its own worker. Over PostgreSQL, which several
+    servers may share, it hands work to workers that connect to it, or that it reaches over a bus (NATS).
     """
 
 
@@ -33,7 +33,9 @@ def command() -> None:
 @click.option("--host", metavar="ADDRESS", help="The address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", metavar="N", help="The port; 0 takes a free one.  [default: 8080]")
 @click.option("--store", metavar="URL", help="Where executions are kept.")
-@click.option("--bus", metavar="URL", help="How workers are reached: nats://HOST:4222.")
+@click.option("--bus", metavar="URL", help="Reach workers over NATS: nats://HOST:4222.")
+@click.option("--advertise-url", metavar="URL", help="Where workers reach this server.")
+@click.option("--own-worker", metavar="on|off", help="Run tasks in the server itself.")
 @click.option("--background", is_flag=True, help="Go on in a process of its own; return once it is ready.")
 def start(background: bool, **flags: str | None) -> int:
     """Serve the API, the web page and the workers until Ctrl-C or SIGTERM.
@@ -44,7 +46,9 @@ def start(background: bool, **flags: str | None) -> int:
 
     settings = load(flags)
     if background:
-        arguments = [f"--{name}={value}" for name, value in flags.items() if value is not None]
+        arguments = [
+            f"--{name.replace('_', '-')}={value}" for name, value in flags.items() if value is not None
+        ]
         process = lifecycle.start_background(settings, "server", ["server", "start", *arguments])
         emit(process["url"])
         pid = process["pid"]
@@ -58,18 +62,18 @@ async def _serve(settings: Settings) -> int:
     from noetl.cli.processes.process_log import set_up
     from noetl.cli.processes.serving import options_for, stopped_by_signals, tracing
     from noetl.server.app import create_app
-    from noetl.server.listen import bind, serve, url_of
+    from noetl.server.listen import bind, reachable_url, serve, url_of
     from noetl.wiring.distributed import serving
 
     set_up("server")
     with stopped_by_signals() as stopping:
         bound = bind(settings.host, settings.port, guarded=settings.guarded)
-        async with serving(settings) as served:
+        async with serving(settings, url=reachable_url(bound)) as served:
             app = create_app(served.front, options_for(settings, served.plane.engine))
             url = url_of(bound)
             with announce(settings, "server", url=url), tracing(settings, served.plane.engine):
                 emit(url)
-                await serve(app, bound, stopping)
+                await serve(app, bound, stopping, served.acceptors)
             note("stopping: executions are left so that another server goes on with them")
     return 0
 

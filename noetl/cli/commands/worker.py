@@ -16,8 +16,9 @@ from noetl.settings import Settings, load
 
 EPILOG = """\b
 Examples:
+  noetl worker start --server http://localhost:8080
+  noetl worker start --server http://one:8080 --server http://two:8080 --pool gpu --concurrency 4 --count 2
   NOETL_BUS=nats://localhost:4222 noetl worker start
-  noetl worker start --bus nats://localhost:4222 --pool gpu --concurrency 4 --count 2 --background
 """
 
 
@@ -25,20 +26,23 @@ Examples:
 def command() -> None:
     """Start, stop and list the processes that run tasks.
 
-    A worker needs the address of the bus and nothing else: it opens no port and no database.
+    A worker needs the address of a server, which tells it of the others, or of the bus, where there is one.
+    It opens no port and no database.
     """
 
 
 @command.command("start", epilog=EPILOG)
-@click.option("--bus", metavar="URL", help="How servers are reached: nats://HOST:4222.")
+@click.option("--server", multiple=True, metavar="URL", help="A server: http://HOST:8080; repeatable.")
+@click.option("--bus", metavar="URL", help="Reach servers over NATS instead: nats://HOST:4222.")
 @click.option("--pool", metavar="NAME", help="The pool it serves.  [default: default]")
 @click.option("--concurrency", metavar="N", help="How many pipelines run at once.  [default: 32]")
 @click.option("--count", type=click.IntRange(min=1), default=1, metavar="N", help="How many workers.")
 @click.option("--background", is_flag=True, help="Go on in processes of their own.")
-def start(count: int, background: bool, **flags: str | None) -> int:
+def start(count: int, background: bool, server: tuple[str, ...], **flags: str | None) -> int:
     """Take work from the servers until Ctrl-C or SIGTERM, then hand back what is not finished."""
     from noetl.cli.processes import lifecycle
 
+    flags["server"] = ",".join(server) or None
     settings = load(flags)
     arguments = [f"--{name}={value}" for name, value in flags.items() if value is not None]
     if background:

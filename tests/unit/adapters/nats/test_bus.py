@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from noetl.adapters.link.requests import NoAnswer
+from noetl.adapters.link.sealed_box import SealedBox, seal
 from noetl.adapters.nats import bus as bus_module
 from noetl.adapters.nats import chunk_buffer as kept_module
-from noetl.adapters.nats.bus import _PLACE, PART, Bus, NoAnswer, shown
+from noetl.adapters.nats.bus import _PLACE, PART, Bus, shown
 from noetl.adapters.nats.chunk_buffer import ChunkBuffer
-from noetl.adapters.nats.sealed_box import SealedBox, seal
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from tests.servers import NatsServer
 

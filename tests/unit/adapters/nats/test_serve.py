@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from noetl.adapters.link.error_reply import encode_error
 from noetl.adapters.nats import subjects
 from noetl.adapters.nats.bus import ERROR, Bus
-from noetl.adapters.nats.error_reply import encode_error
 from noetl.adapters.nats.link import SERVERS_KEPT, NatsLink
 from noetl.adapters.nats.serve import NatsWorkerChannel, serve
 from noetl.adapters.nats.signing import NoticeSigner, SignatureError, Signer, Verifier

@@ -24,9 +24,9 @@ def test_any_text_may_be_the_name_of_a_pool(pool: str) -> None:
 def test_a_worker_has_a_name_that_can_be_spoken(name: str) -> None:
     calling = NatsWorkerChannel(None, "server", lambda: 0)  # type: ignore[arg-type]
     with pytest.raises(RequestError, match="is no name of a worker"):
-        calling.meet(name, None)
+        calling.meet(name, None, None)
 
 
 def test_the_names_that_workers_give_themselves_are_names() -> None:
     calling = NatsWorkerChannel(None, "server", lambda: 0)  # type: ignore[arg-type]
-    calling.meet("my_host-2.example-123-0090cf", None)
+    calling.meet("my_host-2.example-123-0090cf", None, None)

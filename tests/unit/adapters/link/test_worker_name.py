@@ -1,6 +1,6 @@
 """A worker's name shows which token it has, to a server that never heard of it."""
 
-from noetl.adapters.nats.worker_name import marked, may_bear
+from noetl.adapters.link.worker_name import marked, may_bear
 from noetl.ports.bearer import digest, spelled
 
 BEARER = spelled("0" * 16, "b" * 43)

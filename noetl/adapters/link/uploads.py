@@ -1,4 +1,4 @@
-"""Long payloads that workers send piece by piece: each piece is signed, and on disk until all are here.
+"""Long payloads that workers send piece by piece: each piece is on disk until all are here.
 
 A payload is read into memory when it is whole, one at a time, since that is how result stores take it.
 """
@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import struct
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -20,7 +20,7 @@ NUMBER_BYTES = 16
 QUIET_S = 60.0  # so long an upload waits for its next piece
 UPLOADS_BYTES = 4 * 1024**3
 UPLOADS_MOST = 256
-Sender = tuple[bytes | None, bytes]  # the key that a worker signs with, and the number it gave
+Sender = tuple[Hashable, bytes]  # what proves who the worker is, and the number it gave
 
 
 @dataclass(slots=True)
@@ -40,12 +40,12 @@ class Uploads:
         self.bytes = 0
         self._one = asyncio.Lock()
 
-    async def add(self, body: bytes, key: bytes | None) -> bytes:
+    async def add(self, body: bytes, caller: Hashable) -> bytes:
         """Take the next piece of an upload; the first one begins it."""
         if len(body) < PLACE.size:
             raise RequestError("a piece of a payload does not say which")
         number, offset = PLACE.unpack(body[: PLACE.size])
-        sender, piece = (key, number), memoryview(body)[PLACE.size :]
+        sender, piece = (caller, number), memoryview(body)[PLACE.size :]
         if offset == 0:
             self._begin(sender)
         upload = self._here.get(sender)
@@ -79,9 +79,9 @@ class Uploads:
         upload.size += len(piece)
         self.bytes += len(piece)
 
-    async def keep(self, body: bytes, key: bytes | None) -> bytes:
+    async def keep(self, body: bytes, caller: Hashable) -> bytes:
         """Write a payload whose pieces are all here; raises RequestError when it is not that of its key."""
-        upload = self._here.pop((key, body[:NUMBER_BYTES]), None)
+        upload = self._here.pop((caller, body[:NUMBER_BYTES]), None)
         if upload is None:
             raise BackendError("the pieces of the payload are not here; send all of it again")
         upload.timer.cancel()

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from noetl.adapters.nats import uploads as uploads_module
+from noetl.adapters.link import uploads as uploads_module
+from noetl.adapters.link.uploads import PLACE, Uploads
 from noetl.adapters.nats.bus import Bus
-from noetl.adapters.nats.uploads import PLACE, Uploads
 from noetl.core.message import Payload
 from noetl.errors import BackendError, NotFound, RequestError
 from noetl.ports.results import stream_key

@@ -1,0 +1,1 @@
+"""The direct link: workers dial the servers' HTTP port and stay connected."""

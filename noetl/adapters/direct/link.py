@@ -1,0 +1,195 @@
+"""A worker's links to its servers: dials those it was told of, and all that these tell of; asks the owner.
+
+Each server is connected once, whichever address led there. What a lost connection left open is asked again.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+
+import msgspec
+
+from noetl.adapters.clock.wall import now_ms
+from noetl.adapters.direct.connection import NOTICE, ROOM
+from noetl.adapters.direct.dial import ServerConnection, dial
+from noetl.adapters.direct.frames import GOING_AWAY, REFUSED
+from noetl.adapters.direct.notices import BEAT, HINT, ORDERS, PEERS, PUSH, Peers
+from noetl.adapters.link.requests import ORDERS as ORDERS_DECODER
+from noetl.adapters.link.requests import NoAnswer, WorkerLink
+from noetl.errors import BackendError, RequestError
+from noetl.ports.link import Heartbeat, Push
+from noetl.ports.store import ServerAddress
+
+_LOG = logging.getLogger("noetl.worker")
+_PEERS = msgspec.json.Decoder(Peers)
+_PUSH = msgspec.json.Decoder(Push)
+AGAIN_S, AGAIN_MOST_S = 0.1, 2.0
+PING_S = 2.0
+PIECE_ROOM = ROOM - 1024  # of a request: its name and its place
+
+
+class DirectLink(WorkerLink):
+    """Speaks to the servers for one worker."""
+
+    def __init__(self, urls: Sequence[str], pool: str, worker_id: str, token: str | None) -> None:
+        super().__init__()
+        self._urls, self._token = tuple(dict.fromkeys(url.rstrip("/") for url in urls)), token
+        self._query = {"worker": worker_id, "pool": pool}
+        self._connections: dict[str, ServerConnection] = {}  # by the name of the server
+        self._dialling: dict[ServerAddress, asyncio.Task[None]] = {}
+        self._refusals: dict[ServerAddress, RequestError] = {}
+        self._changed = asyncio.Event()  # someone let us in, or refused
+        self._pinging: asyncio.Task[None] | None = None
+
+    def open(self) -> None:
+        """Begin to dial."""
+        for url in self._urls:
+            self._begin(ServerAddress("", url))
+        self._pinging = asyncio.create_task(self._ping())
+
+    async def close(self) -> None:
+        """Hang up."""
+        tasks = [*self._dialling.values(), *([self._pinging] if self._pinging is not None else ())]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for connection in list(self._connections.values()):
+            connection.close(GOING_AWAY, "the worker stops")
+
+    # Dialling
+
+    def _begin(self, address: ServerAddress) -> None:
+        if address not in self._dialling:
+            self._dialling[address] = asyncio.create_task(self._stay(address))
+
+    async def _stay(self, address: ServerAddress) -> None:
+        """Be connected to a server, again and again, by its own address or by one that leads to all."""
+        wait, told = AGAIN_S, ""
+        ways = [address.url, *(self._urls if address.server else ())]
+        turn = 0
+        while True:
+            known = self._connections.get(address.server)
+            if known is not None:
+                await asyncio.shield(known.lost)
+            try:
+                reached = await self._connect(ways[turn % len(ways)], address)
+                wait, told, turn = AGAIN_S, "", 0
+                await asyncio.shield(reached.lost)
+                _LOG.warning("the link to %s is lost: %s", reached.url, reached.why)
+            except RequestError as error:
+                self._refusals[address] = error
+                self._changed.set()
+                told = self._warn(error.message, told)
+            except BackendError as error:
+                told = self._warn(error.message, told)
+            turn += 1
+            await asyncio.sleep(wait * random.uniform(0.5, 1.0))
+            wait = min(wait * 1.5, AGAIN_MOST_S)
+
+    def _warn(self, message: str, told: str) -> str:
+        if message != told:
+            _LOG.warning("%s; trying again", message)
+        return message
+
+    async def _connect(self, url: str, address: ServerAddress) -> ServerConnection:
+        """A connection to a server: a new one, or the one that there is already."""
+        wanted = {"server": address.server} if address.server else {}
+        connection = await dial(url, {**self._query, **wanted}, self._token, self._noticed)
+        assert connection.peers is not None
+        server = connection.peers.server
+        existing = self._connections.get(server)
+        if existing is not None and not existing.closed:  # another address led there too
+            if connection is not existing:
+                connection.close(REFUSED, "connected already")
+            return existing
+        self._connections[server] = connection
+        connection.lost.add_done_callback(lambda _: self._forget(server, connection))
+        self._refusals.pop(address, None)
+        self._meet(connection.peers)
+        self._changed.set()
+        self.on_connected()
+        return connection
+
+    def _forget(self, server: str, connection: ServerConnection) -> None:
+        if self._connections.get(server) is connection:
+            del self._connections[server]
+
+    def _meet(self, peers: Peers) -> None:
+        """Servers that we were told of: dial the new ones, give up those that are gone."""
+        listed = set(peers.servers)
+        for address in [one for one in self._dialling if one.server]:
+            if address not in listed and address.server not in self._connections:
+                self._dialling.pop(address).cancel()
+                self._refusals.pop(address, None)
+        for address in listed:
+            self._begin(address)
+
+    async def _ping(self) -> None:
+        while True:
+            await asyncio.sleep(PING_S)
+            for connection in list(self._connections.values()):
+                connection.ping()
+
+    # Hearing
+
+    def _noticed(self, connection: ServerConnection, body: bytes) -> None:
+        kind, rest = body[:1], body[1:]
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # of a newer server, perhaps
+            if kind == PEERS:
+                peers = _PEERS.decode(rest)
+                self._ahead_ms = peers.now - now_ms()
+                if connection.peers is not None:
+                    self._meet(peers)
+                connection.meet(peers)
+            elif kind == HINT and connection.peers is not None:
+                self.on_hint(connection.peers.server)
+            elif kind == PUSH:
+                self.on_push(_PUSH.decode(rest))
+            elif kind == ORDERS:
+                self.on_orders(self.noted(ORDERS_DECODER.decode(rest)))
+
+    # Speaking
+
+    def tell(self, beat: Heartbeat) -> None:
+        """Say to every server what is held."""
+        body = BEAT + msgspec.json.encode(beat)
+        for connection in self._connections.values():
+            if not connection.crowded and len(body) <= ROOM:
+                connection.send(NOTICE, 0, body)
+
+    async def which(self) -> str:
+        """The name of a server that lets us work; raises RequestError when each that answers does not."""
+        while True:
+            server = self.some_server()
+            if server is not None:
+                return server
+            if self._refusals and len(self._refusals) == len(self._dialling):
+                raise next(iter(self._refusals.values()))
+            self._changed.clear()
+            await self._changed.wait()
+
+    @property
+    def room(self) -> int:
+        """How many bytes of a payload go at once."""
+        return PIECE_ROOM
+
+    async def once(self, what: str, body: bytes, server: str | None, patience: float) -> bytes:
+        """Ask one server once."""
+        connection = self._connections.get(server or self.some_server() or "")
+        if connection is None:
+            raise NoAnswer(f"there is no link to server {server or 'any'}")
+        return await connection.request(what, body, patience)
+
+    def some_server(self, but: str | None = None) -> str | None:
+        """A server that we are connected to, if possible another than the one that did not answer."""
+        others = [name for name in self._connections if name != but] or list(self._connections)
+        return random.choice(others) if others else None
+
+    async def until_server(self, wait: float) -> None:
+        """Wait until we are connected to a server again."""
+        self._changed.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(AGAIN_MOST_S):
+                await self._changed.wait()

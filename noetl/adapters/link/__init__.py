@@ -1,0 +1,1 @@
+"""What every link between workers and servers shares: requests, their handlers, errors, uploads, secrets."""
