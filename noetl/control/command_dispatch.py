@@ -43,6 +43,8 @@ def _at_rest(run: Run) -> list[dict[str, Any]]:
 
 def _effective(decisions: list[Decision]) -> list[Command]:
     """Commands of decisions that were committed together; a lease that goes out twice goes out once, last."""
+    if len(decisions) == 1 and len(decisions[0].commands) < 2:
+        return decisions[0].commands
     commands = [command for decision in decisions for command in decision.commands]
     last = {command.lease: place for place, command in enumerate(commands) if isinstance(command, Dispatch)}
     return [

@@ -253,7 +253,8 @@ class Engine:
     async def _decide(self, execution: LoadedExecution, message: Message, now: int) -> Decision:
         if isinstance(message, Report) and message.batch_id in execution.batches:
             return Decision(answer=Answer(seq=execution.state.seq))
-        await self._prefetch.before(execution, message)
+        if self._prefetch.wanted(execution, message):
+            await self._prefetch.before(execution, message)
         if execution.tried and execution.wary:
             tried = partial(
                 decide, execution.state, message, now, execution.program, hydrated=execution.hydrated

@@ -10,6 +10,7 @@ from noetl.core.deciding.payload_hydration import (
     ahead,
     arriving_references,
     loop_references,
+    may_read_payloads,
     outputs_of,
     report_references,
     result_references,
@@ -38,6 +39,12 @@ class PayloadPrefetch:
 
     def __init__(self, payloads: Payloads) -> None:
         self._payloads = payloads
+
+    def wanted(self, execution: LoadedExecution, message: Message) -> bool:
+        """Whether something may have to be loaded before a message is decided on."""
+        if execution.program is None:
+            return isinstance(message, Start) and message.kept is not None
+        return may_read_payloads(execution.program, execution.state, message)
 
     async def before(self, execution: LoadedExecution, message: Message) -> None:
         """Have the payloads at hand that templates of the decision read, and those that a retry keeps."""

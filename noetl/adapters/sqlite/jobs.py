@@ -1,13 +1,15 @@
 """What is written, as functions of a connection inside a transaction of the writer."""
 
 from collections.abc import Sequence
+from operator import attrgetter
+from typing import NoReturn
 
 import apsw
 import msgspec
 
 from noetl.adapters.sqlite import statements as sql
 from noetl.adapters.sqlite.connection import fetch
-from noetl.errors import Conflict
+from noetl.errors import Conflict, InvariantViolation
 from noetl.ports.store import (
     Append,
     Outline,
@@ -23,40 +25,46 @@ from noetl.ports.store import (
     unknown_execution,
 )
 
+_written = attrgetter(*sql.WRITTEN_FIELDS)
+_summary = attrgetter(*sql.SUMMARY_FIELDS)
+_changing = attrgetter(*sql.CHANGING_FIELDS)
+
 
 def append(connection: apsw.Connection, append: Append, now: int) -> None:
     """Add to a log, where the decision thought that it ended."""
+    end = _end(append)
     if append.expected == 0 and append.summary is not None:
-        _begin(connection, append.summary, append.claim, now)
+        number = _begin(connection, append, append.summary, (*end, now))
         if append.newest:
             _check_newest(connection, append.summary)
-    rows = fetch(connection, sql.NUMBER_AND_END, (append.execution_id,))
-    if not rows:
-        raise unknown_execution(append.execution_id)
-    number, end, owner = rows[0]
-    check_append(append, end)
-    if append.expected > 0:
-        check_owner(append, owner)
-    values = [(number, *(getattr(row, name) for name in sql.WRITTEN_FIELDS)) for row in append.rows]
+        check_append(append, 0)
+    else:
+        number = _go_on(connection, append, end)
+    values = [(number, *_written(row)) for row in append.rows]
     try:
         connection.executemany(sql.ADD_ROW, values)
     except apsw.ConstraintError as error:
         raise Conflict(f"the log of {append.execution_id} has that already: {error}") from error
-    if append.rows:
-        connection.execute(sql.MOVE_END, (append.rows[-1].last, append.rows[-1].hash, number))
-    if append.summary is not None and append.expected > 0:
-        _change(connection, number, append.summary)
     if append.snapshot is not None:
-        saved = (number, append.rows[-1].last, append.rows[-1].hash, append.snapshot)
-        connection.execute(sql.SAVE_SNAPSHOT, saved)
-    discard(connection, append.taken)
+        connection.execute(sql.SAVE_SNAPSHOT, (number, *end, append.snapshot))
+    if append.taken:
+        discard(connection, append.taken)
 
 
-def _begin(connection: apsw.Connection, summary: Summary, claim: tuple[str, int] | None, now: int) -> None:
-    values = [getattr(summary, name) for name in sql.SUMMARY_FIELDS]
-    values += [claim[0], now + claim[1]] if claim else [None, 0]
+def _end(append: Append) -> tuple[int, bytes | None]:
+    """Where the log ends with an append, and the last link of its hash chain when it is a new one."""
+    return (append.rows[-1].last, append.rows[-1].hash) if append.rows else (append.expected, None)
+
+
+def _begin(
+    connection: apsw.Connection, append: Append, summary: Summary, end: tuple[int, bytes | None, int]
+) -> int:
+    """The number of a new execution, whose log ends where this append does."""
+    claim, (seq, head, now) = append.claim, end
+    owned: tuple[str | None, int] = (claim[0], now + claim[1]) if claim else (None, 0)
     try:
-        connection.execute(sql.BEGIN_EXECUTION, values)
+        begun = fetch(connection, sql.BEGIN_EXECUTION, (*_summary(summary), *owned, seq, head or b""))
+        return int(begun[0][0])
     except apsw.ConstraintError as error:
         if "idempotency_key" in str(error):
             message = f"an execution with the idempotency key {summary.idempotency_key!r} already exists"
@@ -70,11 +78,30 @@ def _check_newest(connection: apsw.Connection, summary: Summary) -> None:
         raise outdated(summary)
 
 
-def _change(connection: apsw.Connection, number: int, summary: Summary) -> None:
-    values = [getattr(summary, name) for name in sql.CHANGING_FIELDS]
-    connection.execute(sql.CHANGE_EXECUTION, (*values, number))
-    if summary.ended_at is not None:
-        connection.execute(sql.DROP_MAIL, (summary.execution_id,))
+def _go_on(connection: apsw.Connection, append: Append, end: tuple[int, bytes | None]) -> int:
+    """The number of an execution whose log ends where the decision thought, and whose owner appends."""
+    execution_id, expected, summary = append.execution_id, append.expected, append.summary
+    check_append(append, expected)
+    fence = (execution_id, expected, append.owner if expected else None)
+    if summary is None:
+        rows = fetch(connection, sql.MOVE_END, (*end, *fence))
+    else:
+        rows = fetch(connection, sql.CHANGE_EXECUTION, (*end, *_changing(summary), *fence))
+    if not rows:
+        _refuse(connection, append)
+    if summary is not None and summary.ended_at is not None:
+        connection.execute(sql.DROP_MAIL, (execution_id,))
+    return int(rows[0][0])
+
+
+def _refuse(connection: apsw.Connection, append: Append) -> NoReturn:
+    """Say why there is nothing that this could be appended to."""
+    rows = fetch(connection, sql.END_AND_OWNER, (append.execution_id,))
+    if not rows:
+        raise unknown_execution(append.execution_id)
+    check_append(append, rows[0][0])
+    check_owner(append, rows[0][1])
+    raise InvariantViolation(f"nothing keeps anyone from appending to the log of {append.execution_id}")
 
 
 def discard(connection: apsw.Connection, letters: Sequence[int]) -> None:

@@ -15,15 +15,18 @@ OUTLINE = "execution_id, hash, ended_at, trimmed_at IS NOT NULL"
 # The log
 
 NUMBER = "SELECT id FROM executions WHERE execution_id = ?"
-NUMBER_AND_END = "SELECT id, seq, owner FROM executions WHERE execution_id = ?"
 BEGIN_EXECUTION = (
-    f"INSERT INTO executions ({SUMMARY}, owner, owned_until) "
-    f"VALUES ({', '.join('?' * (len(SUMMARY_FIELDS) + 2))})"
+    f"INSERT INTO executions ({SUMMARY}, owner, owned_until, seq, head) "
+    f"VALUES ({', '.join('?' * (len(SUMMARY_FIELDS) + 4))}) RETURNING id"
 )
+# The fence of every append: the log ends where it was thought to, and whoever appends still owns it.
+_FENCED = "WHERE execution_id = ? AND seq = ? AND owner IS coalesce(?, owner) RETURNING id"
 CHANGE_EXECUTION = (
-    f"UPDATE executions SET {', '.join(f'{name} = ?' for name in CHANGING_FIELDS)} WHERE id = ?"
+    "UPDATE executions SET seq = ?, head = coalesce(?, head), "
+    f"{', '.join(f'{name} = ?' for name in CHANGING_FIELDS)} {_FENCED}"
 )
-MOVE_END = "UPDATE executions SET seq = ?, head = ? WHERE id = ?"
+MOVE_END = f"UPDATE executions SET seq = ?, head = coalesce(?, head) {_FENCED}"
+END_AND_OWNER = "SELECT seq, owner FROM executions WHERE execution_id = ?"
 ADD_ROW = (
     f"INSERT INTO log (execution, {', '.join(WRITTEN_FIELDS)}) "
     f"VALUES (?, {', '.join('?' * len(WRITTEN_FIELDS))})"

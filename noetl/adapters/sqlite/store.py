@@ -79,7 +79,7 @@ class SqliteStore(SqlStore):
 
     async def end(self, execution_id: str) -> int:
         """The number of the newest event."""
-        return int((await self._row_of("number_and_end", execution_id))[1])
+        return int((await self._row_of("end_and_owner", execution_id))[0])
 
     async def answered(self, execution_id: str, batch: str) -> bool:
         """Whether a batch has been appended."""

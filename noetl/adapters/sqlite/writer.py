@@ -1,6 +1,7 @@
 """The one thread that writes: whatever is queued when the last commit returns goes into the next one.
 
-A job that fails is undone alone (a savepoint); the others of its transaction are committed all the same.
+A job that fails is undone alone; the others of its transaction are committed all the same. Few do, so a group
+is tried without savepoints, and once more with one for each when something in it fails.
 """
 
 import asyncio
@@ -78,7 +79,7 @@ class Writer:
             if len(jobs) == 1:
                 settled = [self._only(jobs[0])]
             else:
-                settled = [self._one_of_many(job) for job in jobs]
+                settled = self._all(jobs) or [self._one_of_many(job) for job in jobs]
             if self._connection.in_transaction:
                 self._connection.execute("COMMIT")
         except apsw.Error as error:
@@ -93,6 +94,15 @@ class Writer:
         except Exception as error:
             self._undo()
             return None, self._named(error)
+
+    def _all(self, jobs: list[Job]) -> list[Settled]:
+        """Every job of a group, or nothing of it."""
+        try:
+            return [(job(self._connection), None) for job in jobs]
+        except Exception:  # which one it was, and why, comes out when each is tried by itself
+            self._undo()
+            self._connection.execute("BEGIN IMMEDIATE")
+            return []
 
     def _one_of_many(self, job: Job) -> Settled:
         self._connection.execute("SAVEPOINT job")

@@ -217,5 +217,7 @@ def next_due(state: State) -> int | None:
         return None
     times: list[int] = []
     for run in state.runs.values():
-        times += _bounds(run) + waits.moments(state, run)
+        times += _bounds(run)
+        if run.parked:
+            times += waits.moments(state, run)
     return min(times, default=None)

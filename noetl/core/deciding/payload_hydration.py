@@ -31,6 +31,7 @@ from noetl.core.values.payload_demand import (
 from noetl.dsl.templates.reads import PathSet
 
 _WRITING = TERMINAL | {"loop.iteration.done", "loop.iteration.failed"}
+_REFERRING = frozenset({"writes", "step", "iter"})
 _WRITTEN = ("writes", "step", "iter")  # where an event has values for others to read
 
 
@@ -85,6 +86,29 @@ class DecisionReads:
         mentions, names = PathSet(frozenset(self.paths)), (step, step.rpartition(".")[2])
         carried = mentions.reads("output", "data") or mentions.reads("event", "data", "output", "data")
         return self.unknown or carried or any(payload_reads({name: {} for name in names}, self.paths))
+
+
+def may_read_payloads(program: Program, state: State, message: Message) -> bool:
+    """Whether anything has to be loaded before a message is decided on: a quick look, which most pass."""
+    if isinstance(message, Start):
+        return message.kept is not None or bool(program.loops_over)
+    if not isinstance(message, Report) or message.frames or state.tokens:
+        return True
+    if program.loops_over or program.results_read:
+        return True
+    lease = state.leases.get(message.lease)
+    loop = None if lease is None else state.runs[lease.run].loop
+    if loop is not None and (loop.refs or loop.parts):
+        return True
+    return any(event.data and _may_refer(event.data) for event in message.events)
+
+
+def _may_refer(data: dict[str, Any]) -> bool:
+    """Whether an event, perhaps malformed, has outputs or writes that may rest elsewhere."""
+    if not _REFERRING.isdisjoint(data):
+        return True
+    output = data.get("output")
+    return isinstance(output, dict) and ("ref" in output or "part" in output)
 
 
 def ahead(program: Program, state: State, message: Message) -> DecisionReads | None:

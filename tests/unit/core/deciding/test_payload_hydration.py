@@ -1,5 +1,7 @@
 """Payloads that were put aside, back where the step's own templates read them."""
 
+from typing import Any
+
 import pytest
 
 from noetl.core.deciding.payload_hydration import (
@@ -7,6 +9,7 @@ from noetl.core.deciding.payload_hydration import (
     ahead,
     arriving_references,
     loop_references,
+    may_read_payloads,
     outputs_of,
     report_references,
     result_references,
@@ -296,3 +299,75 @@ def test_an_output_that_could_not_be_had_is_an_error_of_the_step(begin, payload)
         ("limit", "output.data: too much") if payload else ("reference", "output.data: the payload e1/")
     )
     assert (world.state.error["kind"], told in world.state.error["message"]) == (kind, True)
+
+
+PLAIN = "- {step: start, tool: {kind: noop}}"
+LOOPS = "- {step: start, loop: {in: '{{ workload.items }}', iterator: i}, tool: {kind: noop}}"
+NAMES = "- {step: start, tool: {kind: noop}, next: {arcs: [{step: end}]}}\n- {step: end, input: {x: '{{ start.data }}'}, tool: {kind: noop}}"
+KEPT: dict[str, Any] = {"tokens": [], "state": {}}
+
+
+def _found(program, state, message):
+    """Everything that would be looked up in the result store before a decision."""
+    found: list[Any] = [*loop_references(program, state, message)]
+    found += arriving_references(program, state, message)
+    if isinstance(message, Report):
+        found += report_references(message)
+        lease = state.leases.get(message.lease)
+        if lease is not None:
+            refs, packs = outputs_of(state.runs[lease.run], message)
+            found += [*refs, *packs]
+    return [*found, *result_references(program, state, message, {})]
+
+
+@pytest.mark.parametrize(
+    ("data", "looks"),
+    [
+        ({}, False),
+        ({"output": ok_of(1)}, False),
+        ({"output": "malformed"}, False),
+        ({"output": ok_of(None, ref=a_ref())}, True),
+        ({"output": {"status": "ok", "part": ["k", 0]}}, True),
+        ({"output": ok_of(1), "results": {"one": ok_of(None, ref=a_ref())}}, False),
+        ({"output": ok_of(1), "writes": [[["ctx", "a"], marker_of("write")]]}, True),
+        ({"output": ok_of(1), "step": {"a": marker_of("write")}}, True),
+    ],
+)
+def test_a_report_is_looked_into_only_when_something_in_it_may_rest_elsewhere(data, looks):
+    program, state = compiled(PLAIN), State(ID, leases={"start.1": Lease("start.1", "start.1")})
+    state.runs["start.1"] = Run("start.1", "start")
+    report = Report("start.1", 1, "w", "b", [_event("task.started"), _event("step.done", **data)], final=True)
+    assert may_read_payloads(program, state, report) is looks
+    assert bool(_found(program, state, report)) is looks
+
+
+@pytest.mark.parametrize(
+    ("workflow", "message", "looks"),
+    [
+        (PLAIN, Start("x", "h", ENGINE), False),
+        (PLAIN, Start("x", "h", ENGINE, kept=KEPT), True),
+        (LOOPS, Start("x", "h", ENGINE, workload={"items": a_ref()}), True),
+        (LOOPS, Report("start.1", 1, "w", "b"), True),
+        (NAMES, Report("start.1", 1, "w", "b"), True),
+        (PLAIN, Report("start.1", 1, "w", "b"), False),
+        (PLAIN, Report("start.1", 1, "w", "b", frames={"": {}}), True),
+        (PLAIN, Tick(), True),
+    ],
+)
+def test_what_a_program_may_read_elsewhere_is_looked_for(workflow, message, looks):
+    program, state = compiled(workflow), State(ID)
+    assert may_read_payloads(program, state, message) is looks
+    assert looks or not _found(program, state, message)
+
+
+def test_tokens_and_iterations_that_brought_references_are_looked_at():
+    program, state, report = compiled(PLAIN), State(ID), Report("start.1", 1, "w", "b")
+    state.tokens["t1"] = Token("t1", "start")
+    assert may_read_payloads(program, state, report)
+    state.tokens.clear()
+    loop = LoopState(2, bytearray(b"pp"))
+    state.leases["start.1"], state.runs["start.1"] = Lease("start.1", "start.1"), Run("start.1", "start")
+    state.runs["start.1"].loop = loop
+    assert not may_read_payloads(program, state, report)
+    loop.refs["0"] = a_ref()
+    assert may_read_payloads(program, state, report)
