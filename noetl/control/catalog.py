@@ -13,6 +13,7 @@ from typing import Any
 
 from noetl.core.message import Start, StartChild
 from noetl.core.program.program import Program, compile_program
+from noetl.core.shapes import ErrorObject
 from noetl.core.values.output import problem
 from noetl.core.values.patch import deep_merge
 from noetl.dsl.diagnostic import Diagnostic
@@ -173,7 +174,7 @@ class Catalog:
             **more,
         )
 
-    def _missing_kinds(self, program: Program) -> dict[str, Any] | None:
+    def _missing_kinds(self, program: Program) -> ErrorObject | None:
         missing = [kind for kind in program.playbook.executor.requires_tools if kind not in self.kinds]
         if not missing:
             return None
@@ -194,7 +195,7 @@ class Catalog:
         start = await self.request(entry, program, call.payload, parent=call.parent, by="parent")
         return await self.gate(start, program)
 
-    def _refused(self, call: StartChild, error: dict[str, Any]) -> Start:
+    def _refused(self, call: StartChild, error: ErrorObject) -> Start:
         return Start(
             call.path, "", self.engine, payload=call.payload, problem=error, parent=call.parent, by="parent"
         )

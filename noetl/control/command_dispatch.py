@@ -25,6 +25,7 @@ from noetl.core.message import (
     StartChild,
     TellParent,
 )
+from noetl.core.shapes import Reference
 from noetl.core.state import Run
 from noetl.core.values.payload_demand import is_loaded
 from noetl.errors import BackendError, NotFound
@@ -33,11 +34,11 @@ _LOG = logging.getLogger("noetl.engine")
 AGAIN_S = 1.0  # until a result store that is away is asked again
 
 
-def _key(ref: dict[str, Any]) -> str:
+def _key(ref: Reference) -> str:
     return str(ref["locator"]["key"])
 
 
-def _at_rest(run: Run) -> list[dict[str, Any]]:
+def _at_rest(run: Run) -> list[Reference]:
     return stored_refs([run.frame, run.outcomes])
 
 
@@ -100,7 +101,7 @@ class CommandDispatch:
             workers.offer(build_order(execution.state, execution.program, current, execution.hydrated))
 
     async def _offer_loaded(
-        self, execution: LoadedExecution, lease: str, epoch: int, aside: list[dict[str, Any]]
+        self, execution: LoadedExecution, lease: str, epoch: int, aside: list[Reference]
     ) -> None:
         try:
             loaded = {_key(ref): await self._host.payloads.get(ref) for ref in aside}

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from noetl.control.order_queue import Key, Waiting
 from noetl.control.worker_silence import SilenceClock
 from noetl.core.message import WorkOrder
+from noetl.core.shapes import Output
 from noetl.core.state import Lease
 from noetl.ports.front import Worker
 from noetl.ports.link import Heartbeat, Hello, Push, WorkerChannel, beat_s
@@ -151,7 +151,7 @@ class WorkerLeases:
         for _, lease in (*waiting, *leases):
             self.recall(execution_id, lease, give_back=False)
 
-    def deliver(self, execution_id: str, lease: str, address: str, task: str, output: dict[str, Any]) -> None:
+    def deliver(self, execution_id: str, lease: str, address: str, task: str, output: Output) -> None:
         """Give a pipeline that waits inside a held lease its answer."""
         held_lease = self._held.get((execution_id, lease))
         if held_lease is not None:

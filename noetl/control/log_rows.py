@@ -9,6 +9,7 @@ from noetl.core.deciding.operator_commands import next_due
 from noetl.core.deciding.waiting_status import status_of
 from noetl.core.event import Event
 from noetl.core.message import Message, Report, Start
+from noetl.core.shapes import ErrorObject
 from noetl.core.state import State, snapshot_of
 from noetl.core.upcast import upcast
 from noetl.core.values.patch import STORED, rests_elsewhere
@@ -177,7 +178,7 @@ def referenced(value: Any) -> Any:
     return value
 
 
-def shown_error(error: dict[str, Any] | None) -> dict[str, Any] | None:
+def shown_error(error: ErrorObject | None) -> dict[str, Any] | None:
     """An error with every field of the contract."""
     if error is None:
         return None

@@ -1,7 +1,5 @@
 """Payloads that a decision reads, loaded before it is made: the core itself waits for nothing."""
 
-from typing import Any
-
 import msgspec
 
 from noetl.control.loaded_execution import LoadedExecution
@@ -17,11 +15,14 @@ from noetl.core.deciding.payload_hydration import (
 )
 from noetl.core.message import Message, Report, Start
 from noetl.core.program.program import Program
+from noetl.core.shapes import Reference
 from noetl.core.values.payload_demand import (
     TOGETHER,
     PayloadRead,
     UnreadablePayload,
     gone,
+    gone_from,
+    is_at_hand,
     is_loaded,
     refusal,
     too_large,
@@ -87,12 +88,12 @@ class PayloadPrefetch:
 
     async def _pack(self, execution: LoadedExecution, key: str, owner: str, room: "_Room") -> bool:
         """Have the outputs of some iterations at hand; whether they are."""
-        if is_loaded({"locator": {"key": key}}, execution.hydrated):
+        if is_at_hand(key, execution.hydrated):
             return True
         try:
             pack, size = await self._payloads.pack(key)
         except UNREADABLE:
-            execution.hydrated[key] = UnreadablePayload("reference", gone({"locator": {"key": key}}))
+            execution.hydrated[key] = UnreadablePayload("reference", gone_from(key))
             return False
         if not room.take(size):
             execution.hydrated[key] = UnreadablePayload("limit", room.refused(owner, size))
@@ -101,9 +102,7 @@ class PayloadPrefetch:
         execution.loaded_bytes += size
         return True
 
-    async def _within(
-        self, execution: LoadedExecution, ref: dict[str, Any], owner: str, room: "_Room"
-    ) -> None:
+    async def _within(self, execution: LoadedExecution, ref: Reference, owner: str, room: "_Room") -> None:
         """Have a payload at hand if it is not too large, by itself or with those that were loaded with it."""
         key, size = ref["locator"]["key"], ref["meta"].get("bytes", 0)
         if is_loaded(ref, execution.hydrated) or size > room.most:
@@ -119,19 +118,18 @@ class PayloadPrefetch:
         except UNREADABLE:
             pass  # that it is gone is told when it is read
 
-    async def have(self, execution: LoadedExecution, ref: dict[str, Any]) -> None:
+    async def have(self, execution: LoadedExecution, ref: Reference) -> None:
         """Have a payload that may be read at hand; that it is gone is told when it is read."""
         try:
             await self._read(execution, ref)
         except UNREADABLE:
             execution.hydrated[str(ref["locator"].get("key"))] = UnreadablePayload("reference", gone(ref))
 
-    async def _read(self, execution: LoadedExecution, ref: dict[str, Any], most: int | None = None) -> None:
-        key = ref["locator"].get("key")
+    async def _read(self, execution: LoadedExecution, ref: Reference, most: int | None = None) -> None:
         if ref["locator"].get("store") != "results":
             return
         if not is_loaded(ref, execution.hydrated):
-            execution.hydrated[key] = await self._payloads.get(ref, most)
+            execution.hydrated[ref["locator"]["key"]] = await self._payloads.get(ref, most)
             execution.loaded_bytes += (ref.get("meta") or {}).get("bytes", 0)
 
 

@@ -1,14 +1,13 @@
 """An ended execution run again: the request for the new one, made from the old one's log and playbook."""
 
-from typing import Any
-
 from noetl.control.catalog import Catalog
 from noetl.control.history import events
 from noetl.core.event import Event
 from noetl.core.message import Start
 from noetl.core.program.program import Program
 from noetl.core.reading.execution_retry import past_of, retained_by_rerun, retained_by_retry
-from noetl.core.values.patch import STORED, rests_elsewhere
+from noetl.core.shapes import Retained
+from noetl.core.values.patch import STORED, is_marker
 from noetl.errors import Conflict
 from noetl.ports.results import Payloads
 
@@ -63,10 +62,10 @@ async def _request(
     log: list[Event],
     *,
     digest: str,
-    kept: dict[str, Any] | None,
+    kept: Retained | None,
 ) -> Start:
     asked = (log[0].data or {}).get("payload")
-    if rests_elsewhere(asked):
+    if is_marker(asked):
         asked = await payloads.get(asked[STORED])
     entry = await catalog.store.playbook(digest=digest)
     return await catalog.request(

@@ -9,6 +9,31 @@ from functools import lru_cache
 from typing import Any
 
 from noetl.core.event import CATALOGUE, TERMINAL, Event, step_of
+from noetl.core.event_data import (
+    Checkpointed,
+    ChildWaiting,
+    Controlled,
+    Enqueued,
+    Evaluated,
+    Extended,
+    Finished,
+    LeaseMoved,
+    LoopRestored,
+    LoopStarted,
+    NoData,
+    Patched,
+    Requested,
+    Restored,
+    Routed,
+    RunEnded,
+    Scheduled,
+    Signalled,
+    StepStarted,
+    TaskParked,
+    TaskResumed,
+    TokenMoved,
+)
+from noetl.core.shapes import ErrorObject, Failure, IterationRecord, Output
 from noetl.core.state import (
     DONE,
     FAILED,
@@ -26,9 +51,10 @@ from noetl.core.state import (
 )
 from noetl.core.values import patch, scheduling_scopes
 from noetl.core.values.error_details import short
+from noetl.core.values.output import result_of
 from noetl.errors import InvariantViolation
 
-Transition = Callable[[State, Event, dict[str, Any]], None]
+Transition = Callable[[State, Event, Any], None]  # the data is that of its event: event_data.py
 _NOTHING: dict[str, Any] = {}
 QUICK_MS = 20  # an iteration that takes less is over in next to no time
 ERRORS_KEPT = 100  # of a loop, those with the lowest indexes
@@ -53,7 +79,7 @@ def fold(state: State, events: Iterable[Event]) -> State:
     return state
 
 
-def _requested(state: State, event: Event, data: dict[str, Any]) -> None:
+def _requested(state: State, event: Event, data: Requested) -> None:
     state.path = data["path"]
     state.version = data.get("version")
     state.parent = data.get("parent")
@@ -64,7 +90,7 @@ def _requested(state: State, event: Event, data: dict[str, Any]) -> None:
     state.requested_at = event.ts
 
 
-def _evaluated(state: State, event: Event, data: dict[str, Any]) -> None:
+def _evaluated(state: State, event: Event, data: Evaluated) -> None:
     state.hash = data.get("hash", "")
     state.engine = data.get("engine", "")
     state.executor_version = data.get("executor_version")
@@ -79,7 +105,7 @@ def together(one: Any, more: Any) -> Any:
     return [*one, *more] if isinstance(one, list) else more
 
 
-def _restored(state: State, event: Event, data: dict[str, Any]) -> None:
+def _restored(state: State, event: Event, data: Restored) -> None:
     state.ctx = together(state.ctx, data.get("ctx", _NOTHING))
     state.results = together(state.results, data.get("results", _NOTHING))
     steps = {name: StepCount(**count) for name, count in data.get("steps", _NOTHING).items()}
@@ -90,7 +116,7 @@ def _restored(state: State, event: Event, data: dict[str, Any]) -> None:
     state.failed_iterations = data.get("failed_iterations", state.failed_iterations)
 
 
-def _loop_restored(state: State, event: Event, data: dict[str, Any]) -> None:
+def _loop_restored(state: State, event: Event, data: LoopRestored) -> None:
     token, total = data["token"], data["total"]
     kept = state.kept.get(token)
     if kept is None:
@@ -100,12 +126,12 @@ def _loop_restored(state: State, event: Event, data: dict[str, Any]) -> None:
         _note_done(kept.loop, int(index), outcome)
 
 
-def _started(state: State, event: Event, data: dict[str, Any]) -> None:
+def _started(state: State, event: Event, data: NoData) -> None:
     state.status = "running"
     state.started_at = event.ts
 
 
-def _enqueued(state: State, event: Event, data: dict[str, Any]) -> None:
+def _enqueued(state: State, event: Event, data: Enqueued) -> None:
     token = Token(
         id=data["token"],
         step=data["step"],
@@ -120,23 +146,23 @@ def _enqueued(state: State, event: Event, data: dict[str, Any]) -> None:
     state.enqueued += 1
 
 
-def _held(state: State, event: Event, data: dict[str, Any]) -> None:
+def _held(state: State, event: Event, data: TokenMoved) -> None:
     state.tokens[data["token"]].held = True
 
 
-def _refused(state: State, event: Event, data: dict[str, Any]) -> None:
+def _refused(state: State, event: Event, data: TokenMoved) -> None:
     del state.tokens[data["token"]]
     state.kept.pop(data["token"], None)
     state.refused += 1
 
 
-def _discarded(state: State, event: Event, data: dict[str, Any]) -> None:
+def _discarded(state: State, event: Event, data: TokenMoved) -> None:
     del state.tokens[data["token"]]
     state.kept.pop(data["token"], None)
     state.discarded += 1
 
 
-def _scheduled(state: State, event: Event, data: dict[str, Any]) -> None:
+def _scheduled(state: State, event: Event, data: Scheduled) -> None:
     step, run_id, tokens = data["step"], event.run or "", data["tokens"]
     for token in tokens:
         del state.tokens[token]
@@ -171,7 +197,7 @@ def _scheduled(state: State, event: Event, data: dict[str, Any]) -> None:
         state.leases[data["lease"]] = Lease(id=data["lease"], run=run_id, share=data.get("share", 1))
 
 
-def _take_kept(state: State, run: Run, data: dict[str, Any]) -> None:
+def _take_kept(state: State, run: Run, data: Scheduled) -> None:
     """A run that goes on with what a retry kept of its loop has the iterations that are over."""
     for token in run.tokens:
         kept = state.kept.pop(token, None)
@@ -190,7 +216,7 @@ def _bar_others(state: State, join: str, run_id: str) -> None:
             fragment.run = {**fragment.run, "barred": [*fragment.run["barred"], join]}
 
 
-def _granted(state: State, event: Event, data: dict[str, Any]) -> None:
+def _granted(state: State, event: Event, data: LeaseMoved) -> None:
     known = state.leases.get(data["lease"])
     if known is not None:
         known.out, known.given = True, list(state.runs[known.run].answers_left())
@@ -209,7 +235,7 @@ def _granted(state: State, event: Event, data: dict[str, Any]) -> None:
         loop.next = max(loop.next, data["hi"])
 
 
-def _step_started(state: State, event: Event, data: dict[str, Any]) -> None:
+def _step_started(state: State, event: Event, data: StepStarted) -> None:
     run = state.runs[event.run or ""]
     lease = state.leases.get(data.get("lease", run.id))
     if lease is not None:
@@ -221,7 +247,7 @@ def _step_started(state: State, event: Event, data: dict[str, Any]) -> None:
             run.timeout_at = event.ts + run.timeout_ms
 
 
-def _checkpointed(state: State, event: Event, data: dict[str, Any]) -> None:
+def _checkpointed(state: State, event: Event, data: Checkpointed) -> None:
     run = state.runs[event.run or ""]
     for address, frame in data["frames"].items():
         _forget(state, run, f"{address}/", frame.get("inside"))
@@ -231,11 +257,11 @@ def _checkpointed(state: State, event: Event, data: dict[str, Any]) -> None:
         lease.progressed = True
 
 
-def _task_done(state: State, event: Event, data: dict[str, Any]) -> None:
+def _task_done(state: State, event: Event, data: NoData) -> None:
     state.tasks += 1
 
 
-def _parked(state: State, event: Event, data: dict[str, Any]) -> None:
+def _parked(state: State, event: Event, data: TaskParked) -> None:
     call = data.get("call")
     parked = Parked(
         label=event.label or "",
@@ -255,7 +281,7 @@ def _parked(state: State, event: Event, data: dict[str, Any]) -> None:
         state.children[parked.child] = f"{event.run} {event.at or ''}"
 
 
-def _resumed_task(state: State, event: Event, data: dict[str, Any]) -> None:
+def _resumed_task(state: State, event: Event, data: TaskResumed) -> None:
     run = state.runs[event.run or ""]
     parked = run.parked[event.at or ""]
     if data.get("dropped"):
@@ -267,7 +293,7 @@ def _resumed_task(state: State, event: Event, data: dict[str, Any]) -> None:
         del state.signals[data["consumed"]]
 
 
-def _child_waiting(state: State, event: Event, data: dict[str, Any]) -> None:
+def _child_waiting(state: State, event: Event, data: ChildWaiting) -> None:
     parked = state.runs[event.run or ""].parked[event.at or ""]
     parked.child_waits, parked.child_seq = data["waits"], data["child_seq"]
 
@@ -280,20 +306,20 @@ def outer_index(address: str | None) -> int | None:
     return None
 
 
-def _loop_started(state: State, event: Event, data: dict[str, Any]) -> None:
+def _loop_started(state: State, event: Event, data: LoopStarted) -> None:
     loop = state.runs[event.run or ""].loop
     if loop is not None and "chunk" in data:
         loop.limit, loop.chunk = data["max_in_flight"], data["chunk"] or 0
 
 
-def _iteration_started(state: State, event: Event, data: dict[str, Any]) -> None:
+def _iteration_started(state: State, event: Event, data: NoData) -> None:
     index = outer_index(event.at)
     loop = state.runs[event.run or ""].loop
     if index is not None and loop is not None:
         loop.marks[index] = RUNNING
 
 
-def _iteration_done(state: State, event: Event, data: dict[str, Any]) -> None:
+def _iteration_done(state: State, event: Event, data: IterationRecord) -> None:
     run = state.runs[event.run or ""]
     index, loop = outer_index(event.at), run.loop
     state.iterations += 1
@@ -304,7 +330,7 @@ def _iteration_done(state: State, event: Event, data: dict[str, Any]) -> None:
     _settle_iteration(state, run, event, index)
 
 
-def _note_done(loop: LoopState, index: int, data: dict[str, Any]) -> None:
+def _note_done(loop: LoopState, index: int, data: IterationRecord) -> None:
     loop.marks[index] = DONE
     loop.done += 1
     if not data:
@@ -320,7 +346,7 @@ def _note_done(loop: LoopState, index: int, data: dict[str, Any]) -> None:
         loop.writes[str(index)] = data["writes"]
 
 
-def _iteration_failed(state: State, event: Event, data: dict[str, Any]) -> None:
+def _iteration_failed(state: State, event: Event, data: IterationRecord) -> None:
     run = state.runs[event.run or ""]
     index, loop = outer_index(event.at), run.loop
     state.iterations += 1
@@ -336,7 +362,7 @@ def _iteration_failed(state: State, event: Event, data: dict[str, Any]) -> None:
     _settle_iteration(state, run, event, index)
 
 
-def _note_error(loop: LoopState, index: int, error: dict[str, Any]) -> None:
+def _note_error(loop: LoopState, index: int, error: ErrorObject) -> None:
     """The error with the lowest index stands first and in full: a failed loop fails with it."""
     first = next(iter(loop.errors), None)
     if first is None or int(first) < index:
@@ -381,7 +407,7 @@ def _within(address: str, block: str | None) -> bool:
     return block is not None and (address == block or address.startswith((f"{block}/", f"{block}[")))
 
 
-def _ended(state: State, event: Event, data: dict[str, Any]) -> None:
+def _ended(state: State, event: Event, data: RunEnded) -> None:
     run_id = event.run or ""
     step = step_of(run_id)
     run = state.runs.pop(run_id)
@@ -395,13 +421,13 @@ def _ended(state: State, event: Event, data: dict[str, Any]) -> None:
         for child in [known for known, waits in state.children.items() if waits.split(" ")[0] == run_id]:
             del state.children[child]
     state.steps[step].status = "failed" if event.name == "step.failed" else "done"
-    output = data.get("output") or {"status": "error", "error": data.get("error")}
+    output: Output = data.get("output") or {"status": "error", "error": data.get("error") or {}}
     if data.get("keep", True):
         for other in state.runs.values():
             scheduling_scopes.remember(other.results_then, state.results, (step,))
         state.results[step] = output
     if data.get("result"):
-        state.output = output["ref"] if output.get("data") is None and "ref" in output else output.get("data")
+        state.output = result_of(output)
     if "failed_iterations" in data:
         state.failed_iterations += data["failed_iterations"]
     fragment = state.fragments.get(data["fragment"]) if "fragment" in data else None
@@ -410,7 +436,7 @@ def _ended(state: State, event: Event, data: dict[str, Any]) -> None:
         fragment = state.fragments.get(fragment.run["fragment"] or "")
 
 
-def _patched(state: State, event: Event, data: dict[str, Any]) -> None:
+def _patched(state: State, event: Event, data: Patched) -> None:
     before, pairs = state.ctx, data["patch"]
     state.ctx = patch.apply(before, pairs)
     keys = [path[0] for path, _ in pairs]
@@ -421,7 +447,7 @@ def _patched(state: State, event: Event, data: dict[str, Any]) -> None:
             scheduling_scopes.remember(run.ctx_then, before, keys)
 
 
-def _lease_expired(state: State, event: Event, data: dict[str, Any]) -> None:
+def _lease_expired(state: State, event: Event, data: LeaseMoved) -> None:
     lease = state.leases[data["lease"]]
     lease.epoch = data["epoch"]
     lease.worker, lease.out = None, False
@@ -440,7 +466,7 @@ def _release_marks(loop: LoopState, lease: Lease) -> None:
             marks[index] = PENDING
 
 
-def _lease_closed(state: State, event: Event, data: dict[str, Any]) -> None:
+def _lease_closed(state: State, event: Event, data: LeaseMoved) -> None:
     lease = state.leases.pop(data["lease"])
     loop = state.runs[lease.run].loop
     if loop is not None:
@@ -448,12 +474,12 @@ def _lease_closed(state: State, event: Event, data: dict[str, Any]) -> None:
         loop.quick = (event.ts - lease.since) * lease.share < QUICK_MS * size
 
 
-def _paused(state: State, event: Event, data: dict[str, Any]) -> None:
+def _paused(state: State, event: Event, data: Controlled) -> None:
     state.status = "paused"
     state.paused_at, state.paused_by = event.ts, data.get("by")
 
 
-def _resumed(state: State, event: Event, data: dict[str, Any]) -> None:
+def _resumed(state: State, event: Event, data: NoData) -> None:
     paused_at = state.paused_at or event.ts
     state.status, state.paused_at, state.paused_by, state.until = "running", None, None, None
     for run in state.runs.values():
@@ -461,25 +487,25 @@ def _resumed(state: State, event: Event, data: dict[str, Any]) -> None:
             run.timeout_at += event.ts - max(paused_at, run.started_at or paused_at)
 
 
-def _cancelled(state: State, event: Event, data: dict[str, Any]) -> None:
+def _cancelled(state: State, event: Event, data: Controlled) -> None:
     state.error = data.get("error")
 
 
-def _signalled(state: State, event: Event, data: dict[str, Any]) -> None:
+def _signalled(state: State, event: Event, data: Signalled) -> None:
     state.signals.append({"name": data["signal"], "payload": data.get("payload")})
 
 
-def _extended(state: State, event: Event, data: dict[str, Any]) -> None:
+def _extended(state: State, event: Event, data: Extended) -> None:
     state.fragments[event.run or ""] = Fragment(
         origin=event.run or "", step=data["step"], steps=data["steps"], run=data["origin"]
     )
 
 
-def _fragment_ended(state: State, event: Event, data: dict[str, Any]) -> None:
+def _fragment_ended(state: State, event: Event, data: NoData) -> None:
     state.fragments[event.run or ""].ended = True
 
 
-def _finished(state: State, event: Event, data: dict[str, Any]) -> None:
+def _finished(state: State, event: Event, data: Finished) -> None:
     state.status = data["status"]
     state.ended_at = event.ts
     state.output = data.get("output")
@@ -487,13 +513,13 @@ def _finished(state: State, event: Event, data: dict[str, Any]) -> None:
     state.failing = False
 
 
-def _processed(state: State, event: Event, data: dict[str, Any]) -> None:
+def _processed(state: State, event: Event, data: Finished) -> None:
     state.status = data["status"]
     state.ended_at = event.ts
     state.error = data.get("error", state.error)
 
 
-def _routed(state: State, event: Event, data: dict[str, Any]) -> None:
+def _routed(state: State, event: Event, data: Routed) -> None:
     if "failure" in data:
         _note_failure(state, data["failure"])
     if "fails" in data and not state.failing:
@@ -501,7 +527,7 @@ def _routed(state: State, event: Event, data: dict[str, Any]) -> None:
         state.error = (state.unanswered or {}).get("error") or data["fails"]
 
 
-def _note_failure(state: State, failure: dict[str, Any]) -> None:
+def _note_failure(state: State, failure: Failure) -> None:
     """The first failure, and the one that the execution may fail with, are kept in full."""
     first = not state.failures or (failure.get("answered") is False and state.unanswered is None)
     state.failures.append(failure if first else {**failure, "error": short(failure["error"])})

@@ -10,12 +10,13 @@ from typing import Any
 
 from noetl.core.deciding.loop_chunks import in_flight
 from noetl.core.event import TERMINAL, Event
+from noetl.core.event_data import Finished, LeaseMoved, NoData, RunEnded, Scheduled, StepStarted
 from noetl.core.fold import evolve, outer_index
 from noetl.core.replay import UNFIT
 from noetl.core.state import State, restore, snapshot_of
 from noetl.core.values.output import size_of
 
-Check = Callable[["Checker", int, Event, dict[str, Any]], None]
+Check = Callable[["Checker", int, Event, Any], None]  # the data is that of its event: event_data.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +98,14 @@ class Checker:
         if state.enqueued != state.consumed + state.refused + state.discarded + len(state.tokens):
             self._violate(8, "tokens are not conserved")
 
-    def _scheduled(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _scheduled(self, seq: int, event: Event, data: Scheduled) -> None:
         run = event.run or ""
         if run in self.scheduled:
             self._violate(3, f"step run {run} was scheduled twice")
         self.scheduled.add(run)
         self.limits[run] = data.get("max_in_flight", data.get("share", 1))
 
-    def _terminal(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _terminal(self, seq: int, event: Event, data: RunEnded) -> None:
         run = event.run or ""
         self.terminals[run] += 1
         if self.terminals[run] > 1:
@@ -115,7 +116,7 @@ class Checker:
         if loop and loop["done"] + loop["failed"] + loop["skipped"] != loop["total"]:
             self._violate(4, f"the counts of loop {run} do not add up: {loop}")
 
-    def _iteration_started(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _iteration_started(self, seq: int, event: Event, data: NoData) -> None:
         run = event.run or ""
         if outer_index(event.at) is None:
             return
@@ -126,20 +127,20 @@ class Checker:
                 4, f"{len(running)} iterations of {run} run at once; at most {self.limits[run]} may"
             )
 
-    def _iteration_ended(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _iteration_ended(self, seq: int, event: Event, data: NoData) -> None:
         run, at = event.run or "", event.at or ""
         self.iterations[run, at] += 1
         if self.iterations[run, at] > 1:
             self._violate(4, f"iteration {run}{at} ended twice")
         self.running.get(run, set()).discard(at)
 
-    def _lease(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _lease(self, seq: int, event: Event, data: LeaseMoved) -> None:
         lease, epoch = data["lease"], data["epoch"]
         if epoch <= self.epochs.get(lease, 1):
             self._violate(5, f"the epoch of lease {lease} went from {self.epochs.get(lease, 1)} to {epoch}")
         self.epochs[lease] = epoch
 
-    def _granted(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _granted(self, seq: int, event: Event, data: LeaseMoved) -> None:
         """A new lease leaves the shares of a loop within its bound."""
         run = self.state.runs.get(event.run or "")
         if run is None or run.loop is None or data["lease"] in self.state.leases:
@@ -152,16 +153,16 @@ class Checker:
             )
             self._violate(4, message)
 
-    def _step_started(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _step_started(self, seq: int, event: Event, data: StepStarted) -> None:
         lease = str(data.get("lease", event.run))
         if data.get("epoch", 1) != self.epochs.get(lease, 1):
             self._violate(5, f"{event.run} started under a lease that is not current")
 
-    def _task_started(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _task_started(self, seq: int, event: Event, data: NoData) -> None:
         if event.run not in self.scheduled or self.terminals[event.run or ""]:
             self._violate(9, f"a task of {event.run} started outside its step run")
 
-    def _finished(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _finished(self, seq: int, event: Event, data: Finished) -> None:
         self.finished += 1
         if self.finished > 1:
             self._violate(8, "the workflow finished twice")
@@ -172,7 +173,7 @@ class Checker:
             message = f"step {unanswered['step']} failed and nothing asked about it"
             self._violate(8, f"the workflow completed although {message}")
 
-    def _processed(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _processed(self, seq: int, event: Event, data: NoData) -> None:
         self.processed += 1
 
 

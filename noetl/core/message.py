@@ -3,11 +3,21 @@
 Plain data. A message and the state give a decision; the shells move these and never interpret them.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from noetl.core.event import Event
+from noetl.core.shapes import (
+    Checkpoint,
+    ErrorObject,
+    FragmentSteps,
+    IterationRecord,
+    Output,
+    Parent,
+    Retained,
+)
+from noetl.json_value import Json, JsonObject
 
 
 class Start(msgspec.Struct, tag="start", omit_defaults=True):
@@ -17,14 +27,14 @@ class Start(msgspec.Struct, tag="start", omit_defaults=True):
     hash: str
     engine: str
     version: int | None = None
-    payload: Any = None
-    workload: Any = None
-    diagnostics: list[dict[str, Any]] = []
-    problem: dict[str, Any] | None = None
-    parent: dict[str, Any] | None = None
+    payload: Json = None
+    workload: JsonObject | None = None
+    diagnostics: list[JsonObject] = []
+    problem: ErrorObject | None = None
+    parent: Parent | None = None
     idempotency_key: str | None = None
     retry_of: str | None = None
-    kept: dict[str, Any] | None = None  # what a retry or rerun keeps of the earlier execution
+    kept: Retained | None = None  # what a retry or rerun keeps of the earlier execution
     until: str | None = None
     by: str = "cli"
 
@@ -37,7 +47,7 @@ class Report(msgspec.Struct, tag="report", omit_defaults=True):
     worker: str
     batch_id: str
     events: list[Event] = []
-    frames: dict[str, dict[str, Any]] = {}  # checkpoints of pipelines by address
+    frames: dict[str, Checkpoint] = {}  # checkpoints of pipelines by address
     returned: bool = False  # the lease is handed back: drain or pause
     final: bool = False  # nothing more comes under this lease
 
@@ -49,7 +59,7 @@ class Control(msgspec.Struct, tag="control", omit_defaults=True):
     by: str = "cli"
     why: str | None = None
     name: str | None = None
-    payload: Any = None
+    payload: Json = None
 
 
 class Expire(msgspec.Struct, tag="expire", omit_defaults=True):
@@ -68,8 +78,8 @@ class ChildEnded(msgspec.Struct, tag="child", omit_defaults=True):
 
     execution_id: str
     status: str
-    output: Any = None
-    error: dict[str, Any] | None = None
+    output: Json = None
+    error: ErrorObject | None = None
 
 
 class ChildWaits(msgspec.Struct, tag="child_waits", omit_defaults=True):
@@ -106,7 +116,7 @@ class Deliver(msgspec.Struct, tag="deliver"):
     lease: str
     address: str
     task: str  # which task of the pipeline it answers, see `waits_as`
-    output: dict[str, Any]
+    output: Output
 
 
 def waits_as(label: str, visit: int, attempt: int) -> str:
@@ -120,8 +130,8 @@ class StartChild(msgspec.Struct, tag="start_child", omit_defaults=True):
     execution_id: str
     path: str
     version: int | None = None
-    payload: Any = None
-    parent: dict[str, Any] | None = None
+    payload: JsonObject | None = None
+    parent: Parent | None = None
 
 
 class ControlChild(msgspec.Struct, tag="control_child"):
@@ -173,8 +183,8 @@ class LoopOrder(msgspec.Struct, omit_defaults=True):
     lo: int
     hi: int
     share: int
-    items: Any = None  # a list of hi-lo items, or a reference to the whole collection
-    finished: dict[str, dict[str, Any]] = {}  # index -> outcome of an iteration that need not run again
+    items: list[Json] = []
+    finished: dict[str, IterationRecord] = {}  # index -> outcome of an iteration that need not run again
 
 
 class WorkOrder(msgspec.Struct, omit_defaults=True):
@@ -187,17 +197,17 @@ class WorkOrder(msgspec.Struct, omit_defaults=True):
     step: str
     program: str  # content hash of the playbook
     pool: str = "default"
-    fragments: list[dict[str, Any]] = []
-    workload: Any = None
-    ctx: dict[str, Any] = {}
-    input: Any = None
-    args: dict[str, Any] = {}
-    step_scope: dict[str, Any] = {}
-    results: dict[str, dict[str, Any]] = {}  # finished steps that the step's templates mention
+    fragments: list[FragmentSteps] = []
+    workload: JsonObject | None = None
+    ctx: JsonObject = {}
+    input: JsonObject | None = None
+    args: JsonObject = {}
+    step_scope: JsonObject = {}
+    results: dict[str, Output] = {}  # finished steps that the step's templates mention
     loop: LoopOrder | None = None
-    frames: dict[str, dict[str, Any]] = {}
-    outcomes: dict[str, dict[str, Any]] = {}
-    answers: dict[str, dict[str, Any]] = {}  # answers to parked pipelines by address
+    frames: dict[str, Checkpoint] = {}
+    outcomes: dict[str, IterationRecord] = {}
+    answers: dict[str, Output] = {}  # answers to parked pipelines by address
     waiting: list[str] = []  # addresses of parked pipelines that have no answer yet
     answered: list[str] = []  # addresses of those that have one and have not taken it
     started: bool = False  # a worker has begun the run before

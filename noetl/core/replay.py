@@ -13,12 +13,23 @@ import msgspec
 from noetl.core.decide import decide
 from noetl.core.deciding.synthesize import with_fragments
 from noetl.core.event import TERMINAL, Event
+from noetl.core.event_data import (
+    Extended,
+    Finished,
+    LoopStarted,
+    Patched,
+    Routed,
+    RunEnded,
+    Scheduled,
+    TokenMoved,
+)
 from noetl.core.fold import evolve, fold, together
 from noetl.core.message import Message, Report, Start
 from noetl.core.program.evaluator import EvaluationError, GuardResult, Place, SetResult
 from noetl.core.program.program import Guard, Program, Write
+from noetl.core.shapes import Patch
 from noetl.core.state import State
-from noetl.core.values.patch import Patch, rests_elsewhere
+from noetl.core.values.patch import rests_elsewhere
 from noetl.core.values.scope import Scope
 from noetl.dsl.templates.template import CompiledValue
 from noetl.errors import InvariantViolation
@@ -45,6 +56,7 @@ class Difference:
 
 # What an event that does not follow from those before it can lead to when it is folded or decided again.
 UNFIT = (LookupError, InvariantViolation, TypeError, ValueError, AttributeError, AssertionError)
+Answers = dict[Place, Any]  # the place says what the answer is: a guard's, a value, an error
 _WHOLE: Place = ("error", "")  # of the execution, when no run has it
 
 
@@ -61,7 +73,7 @@ class RecordedEvaluator:
     recorded = True
 
     def __init__(self, events: Sequence[Event], started_at: int) -> None:
-        self._answers: dict[Place, Any] = {}
+        self._answers: Answers = {}
         self._started_at = started_at
         for event in events:
             reader = _READERS.get(event.name)
@@ -115,14 +127,14 @@ class RecordedEvaluator:
         return EvaluationError(error.get("kind", "template"), error.get("message", "not recorded"), details)
 
 
-def _read_admission(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
+def _read_admission(answers: Answers, event: Event, data: TokenMoved) -> None:
     for index, guard in enumerate(data.get("guards", ())):
         answers["admit", data["step"], index, data["token"]] = (guard["value"], guard["seen"])
     if "would_be" in data:
         answers["input", data["would_be"]] = data.get("input")
 
 
-def _read_scheduled(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
+def _read_scheduled(answers: Answers, event: Event, data: Scheduled) -> None:
     run = event.run or ""
     if data.get("place") != "input":
         answers["input", run] = data.get("input")
@@ -139,12 +151,12 @@ def _read_scheduled(answers: dict[Place, Any], event: Event, data: dict[str, Any
         answers["limits", run, "max_in_flight"] = data.get("max_in_flight", data.get("share", 1))
 
 
-def _read_loop(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
+def _read_loop(answers: Answers, event: Event, data: LoopStarted) -> None:
     if "chunk" in data:
         answers["limits", event.run or "", "chunk"] = data["chunk"]
 
 
-def _read_terminal(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
+def _read_terminal(answers: Answers, event: Event, data: RunEnded) -> None:
     run = event.run or ""
     if "was" not in data:  # else its output or set could not be judged, which the error says
         answers["output", run] = (data.get("output") or {}).get("data")
@@ -155,7 +167,7 @@ def _read_terminal(answers: dict[Place, Any], event: Event, data: dict[str, Any]
         answers["error", run] = data.get("error") or {}
 
 
-def _read_next(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
+def _read_next(answers: Answers, event: Event, data: Routed) -> None:
     run = event.run or ""
     if "error" in data:
         answers["arc-error", run] = {"kind": data.get("kind", "template"), "message": data["error"]}
@@ -167,21 +179,21 @@ def _read_next(answers: dict[Place, Any], event: Event, data: dict[str, Any]) ->
         answers["arc-args", run, index] = arc.get("args") or {}
 
 
-def _read_patched(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
+def _read_patched(answers: Answers, event: Event, data: Patched) -> None:
     if data["origin"] == "run" and event.at is None:
         pairs = [[["ctx", *path], value] for path, value in data["patch"]]
         answers.setdefault(("merge", event.run or ""), []).extend(pairs)
 
 
-def _read_finished(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
+def _read_finished(answers: Answers, event: Event, data: Finished) -> None:
     answers[_WHOLE] = data.get("error") or {}
 
 
-def _read_extended(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
+def _read_extended(answers: Answers, event: Event, data: Extended) -> None:
     answers["synthesize", event.run or ""] = data["steps"]
 
 
-_READERS: dict[str, Callable[[dict[Place, Any], Event, dict[str, Any]], None]] = {
+_READERS: dict[str, Callable[[Answers, Event, Any], None]] = {
     "token.claimed": _read_admission,
     "token.refused": _read_admission,
     "step.scheduled": _read_scheduled,

@@ -3,9 +3,29 @@
 Only the shapes and their look-ups live here; fold.py is the only place that changes them.
 """
 
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import msgspec
+
+from noetl.core.shapes import (
+    ArcEvent,
+    Checkpoint,
+    ChildCall,
+    ErrorObject,
+    Failure,
+    FragmentEnd,
+    FragmentOrigin,
+    IterationRecord,
+    LoopCounts,
+    LoopTotals,
+    Output,
+    PackPlace,
+    Parent,
+    Patch,
+    Reference,
+    Signal,
+)
+from noetl.json_value import Json, JsonObject
 
 Status = Literal[
     "pending", "running", "waiting", "paused", "completed", "failed", "cancelled", "stuck"
@@ -23,8 +43,8 @@ class Token(msgspec.Struct, omit_defaults=True):
     step: str
     source: str | None = None  # the step it came from; None for the entry token
     run: str | None = None  # the run it came from
-    event: dict[str, Any] = {}
-    args: dict[str, Any] = {}
+    event: ArcEvent = {}
+    args: JsonObject = {}
     held: bool = False
     barred: list[str] = []  # joins of mode `first` that refuse it
     fragment: str | None = None  # the run whose synthesised fragment it moves in
@@ -62,11 +82,11 @@ class Parked(msgspec.Struct, omit_defaults=True):
     signal: str | None = None
     approval: str | None = None  # the text that a person reads
     child: str | None = None
-    call: dict[str, Any] | None = None  # the child's path, version and input, and whether it is waited for
+    call: ChildCall | None = None  # the child's path, version and input, and whether it is waited for
     key: str | None = None  # what the child is known by to those who call it again
     expires: int | None = None  # when the task's own timeout ends the waiting
     within: int | None = None  # when the timeout of a call that it is inside of does
-    output: dict[str, Any] | None = None  # the answer, once it is there
+    output: Output | None = None  # the answer, once it is there
     child_waits: bool = False  # the child said that it waits itself
     child_seq: int = 0  # how far the child was when it said so
 
@@ -86,22 +106,22 @@ class LoopState(msgspec.Struct, omit_defaults=True):
     quick: bool = False  # the iterations of the chunk that ended last took next to no time (distributed)
     done: int = 0
     failed: int = 0
-    outputs: dict[str, Any] = {}
-    refs: dict[str, dict[str, Any]] = {}
-    parts: dict[str, list[Any]] = {}  # outputs in a pack: its key and the place in it
-    writes: dict[str, list[Any]] = {}  # buffered ctx and step writes, by index
-    errors: dict[str, dict[str, Any]] = {}
+    outputs: JsonObject = {}
+    refs: dict[str, Reference] = {}
+    parts: dict[str, PackPlace] = {}  # outputs in a pack: its key and the place in it
+    writes: dict[str, Patch] = {}  # buffered ctx and step writes, by index
+    errors: dict[str, ErrorObject] = {}
 
     @property
     def over(self) -> bool:
         """Whether every iteration has ended."""
         return self.done + self.failed == self.total
 
-    def totals(self) -> dict[str, Any]:
+    def totals(self) -> LoopTotals:
         """How many iterations ended how, once no more of them will."""
         return loop_totals(self.total, self.done, self.failed)
 
-    def so_far(self) -> dict[str, Any]:
+    def so_far(self) -> LoopCounts:
         """How many iterations are where while the loop is on its way."""
         return {
             "total": self.total,
@@ -112,7 +132,7 @@ class LoopState(msgspec.Struct, omit_defaults=True):
         }
 
 
-def loop_totals(total: int, done: int, failed: int) -> dict[str, Any]:
+def loop_totals(total: int, done: int, failed: int) -> LoopTotals:
     """How the iterations of a loop ended; those that never did were skipped."""
     return {"total": total, "done": done, "failed": failed, "skipped": total - done - failed}
 
@@ -124,27 +144,29 @@ class Run(msgspec.Struct, omit_defaults=True):
     step: str
     tokens: list[str] = []
     source: str | None = None
-    event: dict[str, Any] = {}
-    args: dict[str, Any] = {}
-    input: Any = None
-    collection: Any = None  # the loop's items, or a reference to them
+    event: ArcEvent = {}
+    args: JsonObject = {}
+    input: JsonObject | None = None
+    collection: Json = None  # the loop's items, or a reference to them
     loop: LoopState | None = None
     scheduled_at: int = 0
     started_at: int | None = None
     timeout_at: int | None = None  # a pause moves it
     timeout_ms: int | None = None
     deadline: int | None = None  # nothing moves it
-    frame: dict[str, dict[str, Any]] = {}  # checkpoints of pipelines by address
-    outcomes: dict[str, dict[str, Any]] = {}  # finished inner iterations by address
+    frame: dict[str, Checkpoint] = {}  # checkpoints of pipelines by address
+    outcomes: dict[str, IterationRecord] = {}  # finished inner iterations by address
     parked: dict[str, Parked] = {}
     dropped: dict[str, int] = {}  # key of a call -> how many children of it were given up
-    step_scope: dict[str, Any] = {}
-    iter_scope: dict[str, Any] = {}  # of a run without loop, once its pipeline is over
+    step_scope: JsonObject = {}
+    iter_scope: JsonObject = {}  # of a run without loop, once its pipeline is over
     barred: list[str] = []
     fragment: str | None = None
     failed_inside: int = 0  # failed iterations of loops inside its pipelines
-    ctx_then: dict[str, list[Any]] = {}  # what others have written to ctx since it was scheduled, as it was
-    results_then: dict[str, list[Any]] = {}  # finished steps that have run again since: scheduling_scopes.py
+    ctx_then: dict[str, list[Json]] = {}  # what others have written to ctx since it was scheduled, as it was
+    results_then: dict[
+        str, list[Output]
+    ] = {}  # finished steps that have run again since: scheduling_scopes.py
 
     def answers_left(self) -> dict[str, str]:
         """Answers that no pipeline is known to have taken, by a name of their own; the address of each."""
@@ -161,7 +183,7 @@ class FinishedIterations(msgspec.Struct, omit_defaults=True):
     """What a retry keeps of a loop: its items, and the iterations that are over."""
 
     loop: LoopState
-    collection: Any = None
+    collection: Json = None
 
 
 class StepCount(msgspec.Struct):
@@ -176,9 +198,9 @@ class Fragment(msgspec.Struct, omit_defaults=True):
 
     origin: str
     step: str
-    steps: list[dict[str, Any]] = []
-    last: dict[str, Any] | None = None
-    run: Any = None  # the origin's run, kept for its arcs
+    steps: list[JsonObject] = []
+    last: FragmentEnd | None = None
+    run: FragmentOrigin = {}  # the origin's run, kept for its arcs
     ended: bool = False
 
 
@@ -199,27 +221,27 @@ class State(msgspec.Struct, omit_defaults=True):
     paused_at: int | None = None
     paused_by: str | None = None
     idempotency_key: str | None = None
-    parent: dict[str, Any] | None = None
+    parent: Parent | None = None
     retry_of: str | None = None
     until: str | None = None
     by: str | None = None  # who asked for it
-    workload: Any = None
-    ctx: dict[str, Any] = {}
+    workload: JsonObject | None = None
+    ctx: JsonObject = {}
     tokens: dict[str, Token] = {}
     runs: dict[str, Run] = {}
     leases: dict[str, Lease] = {}
-    results: dict[str, dict[str, Any]] = {}  # step -> envelope of its latest completed run
+    results: dict[str, Output] = {}  # step -> envelope of its latest completed run
     steps: dict[str, StepCount] = {}
     children: dict[str, str] = {}  # child execution id -> `run address` that waits for it
     left: list[str] = []  # children that were waited for and given up; they are to be cancelled
-    signals: list[dict[str, Any]] = []
+    signals: list[Signal] = []
     kept: dict[
         str, FinishedIterations
     ] = {}  # token -> the loop whose finished iterations its run need not repeat
     fragments: dict[str, Fragment] = {}
-    failures: list[dict[str, Any]] = []  # those that an arc took, and whether its guard asked about them
-    error: dict[str, Any] | None = None
-    output: Any = None
+    failures: list[Failure] = []  # those that an arc took, and whether its guard asked about them
+    error: ErrorObject | None = None
+    output: Json = None
     failing: bool = False  # a failure nothing took; draining
     enqueued: int = 0
     consumed: int = 0
@@ -235,7 +257,7 @@ class State(msgspec.Struct, omit_defaults=True):
         return self.status in ENDED
 
     @property
-    def unanswered(self) -> dict[str, Any] | None:
+    def unanswered(self) -> Failure | None:
         """The first failure that an arc took without asking about it."""
         return next((failure for failure in self.failures if failure.get("answered") is False), None)
 
@@ -244,7 +266,7 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 _IN_ORDER = msgspec.json.Encoder()
 
 
-def canonical(value: Any) -> bytes:
+def canonical(value: object) -> bytes:
     """Sorted-key minimal JSON: two equal states have equal bytes."""
     return _ENCODER.encode(value)
 

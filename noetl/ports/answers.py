@@ -5,6 +5,7 @@ Only shapes live here; values in them that users' playbooks made are Json.
 
 from typing import NotRequired, TypedDict
 
+from noetl.core.shapes import LoopCounts
 from noetl.json_value import Json, JsonObject
 
 
@@ -113,7 +114,7 @@ class RunFields(TypedDict):
     scheduled_at: str
     started_at: str | None
     waiting: list[ParkedFields]
-    loop: NotRequired[dict[str, int]]
+    loop: NotRequired[LoopCounts]
 
 
 class ExecutionState(TypedDict):

@@ -7,8 +7,9 @@ from typing import Protocol
 import msgspec
 
 from noetl.core.message import Answer, Report, WorkOrder
+from noetl.core.shapes import Output
 from noetl.core.state import Lease
-from noetl.json_value import Json, JsonObject
+from noetl.json_value import Json
 
 
 class Reports(Protocol):
@@ -38,7 +39,7 @@ class Workers(Protocol):
         """Stop every lease of an execution at once: nothing that is reported of it counts any more."""
         ...
 
-    def deliver(self, execution_id: str, lease: str, address: str, task: str, output: JsonObject) -> None:
+    def deliver(self, execution_id: str, lease: str, address: str, task: str, output: Output) -> None:
         """Give a pipeline that waits inside a held lease its answer."""
         ...
 

@@ -4,20 +4,21 @@ Plain data only. The worker adds `meta`; scopes and templates read the envelope 
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, cast
 
+from noetl.core.shapes import Output
 from noetl.core.values.output import ANSWERED
 from noetl.dsl.yaml.tree import Value
 from noetl.errors import NoetlError
 
-Envelope = dict[str, Value]
-Reference = dict[str, Value]
+Envelope: TypeAlias = Output
+Reference: TypeAlias = Mapping[str, Value]  # a kind's own locator and meta in it
 RefType = Literal["relational", "nats", "object_store", "blob"]
 
 
 def ok(data: Value = None, **parts: Value) -> Envelope:
     """The envelope of a call that went well; parts are `ref`, `http`, `pg`, `py`."""
-    return {"status": "ok", "data": data, "error": None, **parts}
+    return cast(Envelope, {"status": "ok", "data": data, "error": None, **parts})
 
 
 def error(
@@ -39,7 +40,7 @@ def error(
     problem: dict[str, Value] = {"kind": kind, "code": code, "message": message, "retryable": retryable}
     problem["details"] = dict(details or {})
     output = {"status": "error", "data": data, "error": problem, **parts}
-    return {**output, ANSWERED: True} if answered else output
+    return cast(Envelope, {**output, ANSWERED: True} if answered else output)
 
 
 def reference(

@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from noetl.core.message import Answer, Payload, Report, WorkOrder
-from noetl.json_value import JsonObject
+from noetl.core.shapes import Output
 
 BEATS_PER_LEASE = 4  # how often a worker is heard in the time after which it counts as silent
 BEAT_MOST_S = 1.0
@@ -93,7 +93,7 @@ class Push(msgspec.Struct, omit_defaults=True):
     epoch: int
     address: str = ""
     task: str = ""
-    output: JsonObject = {}
+    output: Output = {}
 
 
 class SecretRequest(msgspec.Struct):

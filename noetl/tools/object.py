@@ -124,7 +124,8 @@ async def _content(content: Value, call: Call) -> Value:
     from noetl.tools.resolve import Resolve
     from noetl.tools.resolve import run as resolve
 
-    if not is_reference(content):
+    refers: bool = is_reference(content)
+    if not refers:
         return content
     return (await resolve(Resolve(ref=content), call))["data"]
 

@@ -131,8 +131,7 @@ async def _remote(job: Job, call: Call) -> Envelope:
     else:
         tail = "/result" if job.action == "result" else ""
         request = {"url": f"{url}/{_segment(job.job or '')}{tail}"}
-    answer: dict[str, Value] = await invoke(get("http"), request, call)
-    return answer
+    return await invoke(get("http"), request, call)
 
 
 def _segment(name: str) -> str:

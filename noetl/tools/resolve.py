@@ -44,7 +44,7 @@ async def run(request: Resolve, call: Call) -> Envelope:
     from noetl.core.values.output import is_reference
 
     ref = request.ref
-    if not is_reference(ref):
+    if not is_reference(request.ref):
         fields = ", ".join(ref) or "nothing"
         raise Failed(
             "reference", f"not a reference: it needs type, locator, auth_reference, meta; it has {fields}"
@@ -90,7 +90,8 @@ async def _table(kind: str, locator: dict[str, Value], request: Resolve, call: C
     if answer["status"] == "error":
         problem = answer["error"]
         raise _lost_reference(problem["message"], retryable=problem["retryable"])
-    rows = answer["data"]["rows"]
+    data: Any = answer["data"]
+    rows = data["rows"]
     if request.select is None:  # the database has already left out what was not asked for
         return ok(rows)
     return ok(_slice(await select(rows, request.select), request))

@@ -12,6 +12,7 @@ import msgspec
 
 from noetl.core.pipeline.frame import PipelineContext
 from noetl.core.program.evaluator import EvaluationError
+from noetl.core.shapes import Reference
 from noetl.core.values.payload_demand import TOGETHER, UnreadablePayload, gone, too_large, too_many
 from noetl.errors import BackendError, InvariantViolation, NotFound
 from noetl.ports.results import TooLarge
@@ -20,7 +21,7 @@ _LOG = logging.getLogger("noetl.worker")
 PATIENCE_S = 60.0
 AGAIN_S, AGAIN_MOST_S = 0.1, 5.0
 GONE = (NotFound, InvariantViolation, msgspec.DecodeError, RecursionError, UnicodeDecodeError)
-Get = Callable[[dict[str, Any], int], Awaitable[Any]]  # of at most so many bytes
+Get = Callable[[Reference, int], Awaitable[Any]]  # of at most so many bytes
 
 
 class PayloadLoader:
@@ -31,13 +32,13 @@ class PayloadLoader:
         self._bytes = 0
         self._one_by_one = asyncio.Lock()
 
-    async def have(self, refs: Iterable[tuple[str, dict[str, Any]]]) -> None:
+    async def have(self, refs: Iterable[tuple[str, Reference]]) -> None:
         """Have payloads at hand; in the place of one that cannot be, why."""
         for owner, ref in refs:
             async with self._one_by_one:  # pipelines of one order ask for the same ones
                 await self._have(owner, ref)
 
-    async def _have(self, owner: str, ref: dict[str, Any]) -> None:
+    async def _have(self, owner: str, ref: Reference) -> None:
         loaded, key = self._around.loaded, ref["locator"]["key"]
         payload = loaded.get(key)
         if key in loaded and not (isinstance(payload, UnreadablePayload) and payload.kind == "backend"):
@@ -49,7 +50,7 @@ class PayloadLoader:
         loaded[key] = await self._read(owner, ref, most)
         self._bytes += size
 
-    async def whole(self, refs: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    async def whole(self, refs: Iterable[Reference]) -> dict[str, Any]:
         """Values of the order itself, whatever their size; EvaluationError when one cannot be had."""
         found = {}
         for ref in refs:
@@ -59,7 +60,7 @@ class PayloadLoader:
                 raise EvaluationError(value.kind, value.message)
         return found
 
-    async def _read(self, owner: str, ref: dict[str, Any], most: int) -> Any:
+    async def _read(self, owner: str, ref: Reference, most: int) -> Any:
         """The payload, or why there is none; a result store that is away is waited for, within reason."""
         loop = asyncio.get_running_loop()
         until, wait = loop.time() + self._patience_s, AGAIN_S

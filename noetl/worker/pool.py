@@ -8,11 +8,11 @@ import logging
 import random
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from noetl.core.message import Report, WorkOrder
 from noetl.core.pipeline.frame import PipelineContext
 from noetl.core.program.program import Program
+from noetl.core.shapes import Output
 from noetl.core.state import Lease
 from noetl.core.values.payload_demand import is_stored
 from noetl.errors import BackendError, InvariantViolation
@@ -207,7 +207,7 @@ class Pool:
         except BackendError as error:
             self.trouble = error
 
-    def deliver(self, execution_id: str, lease: str, address: str, task: str, output: dict[str, Any]) -> None:
+    def deliver(self, execution_id: str, lease: str, address: str, task: str, output: Output) -> None:
         """Give a waiting pipeline its answer."""
         running = self._running.get((execution_id, lease))
         if running is not None:

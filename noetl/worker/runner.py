@@ -34,6 +34,7 @@ from noetl.core.pipeline.pipeline import drive
 from noetl.core.pipeline.recorded_output import recorded_together
 from noetl.core.program.evaluator import EvaluationError, binding
 from noetl.core.program.program import BlockProgram, LoopProgram, Program, StepProgram
+from noetl.core.shapes import ErrorObject, Output, Patch, Reference
 from noetl.core.values.output import ANSWERED, failed, holds_reference, problem
 from noetl.core.values.scope import pruned
 from noetl.dsl.templates.limits import TemplateError
@@ -59,7 +60,7 @@ class Runner:
         self._waiters = 0
         self.step: StepProgram = program.steps[order.step]
         self.around: PipelineContext = reporter.around
-        self.waiting: dict[tuple[str, str], asyncio.Future[dict[str, Any]]] = {}  # by address and task
+        self.waiting: dict[tuple[str, str], asyncio.Future[Output]] = {}  # by address and task
         self.parked = 0
         self._loading = PayloadLoader(self.around, toolbox.payload)
         self.effects: dict[type, Callable[[Any, Frame], Awaitable[Any]]] = {
@@ -117,7 +118,7 @@ class Runner:
         wrong = problem("internal", f"{type(error).__name__}: {error}", traceback=where)
         await self._fail(wrong)
 
-    async def _fail(self, wrong: dict[str, Any]) -> None:
+    async def _fail(self, wrong: ErrorObject) -> None:
         data = {"error": wrong, "output": failed(wrong)}
         await self.reporter.fail(Event("step.failed", self.around.now(), "w", self.order.run, data=data))
 
@@ -183,7 +184,7 @@ class Runner:
             except StopIteration as stop:
                 return stop.value  # type: ignore[no-any-return]
 
-    async def _still_waiting(self, frame: Frame) -> dict[str, Any]:
+    async def _still_waiting(self, frame: Frame) -> Output:
         """A pipeline taken over while it was parked: wait on under the lease, or leave it where it is."""
         if not self.keeps_lease:
             raise LeavesWorker
@@ -191,7 +192,7 @@ class Runner:
 
     # Effects
 
-    async def _run_tool(self, effect: RunTool, frame: Frame) -> dict[str, Any]:
+    async def _run_tool(self, effect: RunTool, frame: Frame) -> Output:
         if self.around.payloads and holds_reference(effect.input):
             await self.reporter.keep()
         return await self.toolbox.call(effect, frame, self.order)
@@ -214,14 +215,14 @@ class Runner:
     async def _sleep(self, effect: Sleep, frame: Frame) -> None:
         await asyncio.sleep(effect.seconds)
 
-    async def _park(self, effect: Park, frame: Frame) -> dict[str, Any]:
+    async def _park(self, effect: Park, frame: Frame) -> Output:
         self.around.record(effect.event)
         if not self.keeps_lease:
             raise LeavesWorker
         self.reporter.soon(frame)
         return await self._wait_for(frame)
 
-    async def _wait_for(self, frame: Frame) -> dict[str, Any]:
+    async def _wait_for(self, frame: Frame) -> Output:
         task = frame.pipeline.tasks[frame.pc].label
         waits = (frame.at, waits_as(frame.prefix + task, frame.visits[task], frame.attempt))
         future = self.waiting.setdefault(waits, asyncio.get_running_loop().create_future())
@@ -243,7 +244,7 @@ class Runner:
         if self._waiters == 0:
             self.slots.take()
 
-    def deliver(self, address: str, task: str, output: dict[str, Any]) -> None:
+    def deliver(self, address: str, task: str, output: Output) -> None:
         """The answer a parked pipeline of this lease waits for, or will as soon as it is taken up."""
         loop = asyncio.get_running_loop()
         future = self.waiting.setdefault((address, task), loop.create_future())
@@ -258,7 +259,7 @@ class Runner:
 
     # Workbook blocks
 
-    async def _call_block(self, effect: CallBlock, frame: Frame) -> tuple[dict[str, Any], list[list[Any]]]:
+    async def _call_block(self, effect: CallBlock, frame: Frame) -> tuple[Output, Patch]:
         """Run a block within the calling task's timeout; what is wrong with its templates is the task's."""
         left = None if effect.ends is None else (effect.ends - self.around.now()) / 1000
         try:
@@ -273,7 +274,7 @@ class Runner:
             kind = error.kind if isinstance(error, EvaluationError) else "template"
             return failed(problem(kind, f"block {effect.block!r}: {error.message}")), []
 
-    async def _run_block(self, effect: CallBlock, frame: Frame) -> tuple[dict[str, Any], list[list[Any]]]:
+    async def _run_block(self, effect: CallBlock, frame: Frame) -> tuple[Output, Patch]:
         block = self.program.blocks[effect.block]
         inner = Frame(
             at=effect.at,
@@ -309,9 +310,7 @@ class Runner:
         frame.write(writes)
         return Ended(output["status"] == "ok", output, output.get("error"))
 
-    def _block_end(
-        self, block: BlockProgram, frame: Frame, ended: Ended
-    ) -> tuple[dict[str, Any], list[list[Any]]]:
+    def _block_end(self, block: BlockProgram, frame: Frame, ended: Ended) -> tuple[Output, Patch]:
         """The block's own `set` and `output`; its step scope ends here, its ctx writes go to the caller."""
         if ended.well:
             ended = block_boundary(block, frame, ended)
@@ -374,13 +373,14 @@ class Runner:
             within=frame.within,
         )
 
-    async def _run_level(self, level: InnerLoop, frame: Frame) -> tuple[dict[str, Any], list[list[Any]]]:
+    async def _run_level(self, level: InnerLoop, frame: Frame) -> tuple[Output, Patch]:
         """An inner loop or a block's loop: render its items here, run them, put their outcomes together."""
         await self._have(frame, level.loop.reads)
         scope = frame.scope("")
         rendered = level.loop.collection.render(binding(level.loop.collection, scope))
         if isinstance(rendered, dict) and "locator" in rendered:
-            rendered = await self._resolved(rendered)
+            ref: Any = rendered
+            rendered = await self._resolved(ref)
         items = dict(enumerate(as_items(rendered, self.order.step)))
         level.total = len(items)
         if level.loop.parallel:
@@ -395,7 +395,7 @@ class Runner:
         outcomes = await self._iterate(level, items, known, outer=False)
         return inner_loop_result(level, [outcomes.get(index) for index in range(level.total)])
 
-    async def _resolved(self, ref: dict[str, Any]) -> Any:
+    async def _resolved(self, ref: Reference) -> Any:
         try:
             return await self.toolbox.payload(ref)
         except NotFound as error:

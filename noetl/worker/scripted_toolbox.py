@@ -9,12 +9,13 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from noetl.core.event import step_of
 from noetl.core.message import WorkOrder
 from noetl.core.pipeline.effects import RunTool
 from noetl.core.pipeline.frame import Frame
+from noetl.core.shapes import Output
 from noetl.core.values.output import failed, problem
 from noetl.dsl.testing.script import Place, Script, output_of
 from noetl.ports.envelope import Envelope, Failed
@@ -46,13 +47,13 @@ class RehearsedToolbox(Toolbox):
     outside: Callable[[], AbstractContextManager[None]] = nullcontext
     calls: list[Called] = field(default_factory=list)
 
-    async def _guarded(
-        self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]
-    ) -> dict[str, Any]:
+    async def _guarded(self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]) -> Output:
         place = place_of(effect, frame, order)
         answer = self.script.answer(place, child=order.execution_id != self.main)
         if answer is not None:
-            output = await self._answered(effect, output_of(answer), answer.node.get("takes", 0))
+            output = await self._answered(
+                effect, cast(Output, output_of(answer)), answer.node.get("takes", 0)
+            )
         elif effect.task.kind in self.run:
             with self.outside():
                 output = await Toolbox._guarded(self, effect, frame, order, logs)
@@ -81,12 +82,11 @@ class RecordingToolbox(Toolbox):
 
     calls: list[Called] = field(default_factory=list)
 
-    async def _guarded(
-        self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]
-    ) -> dict[str, Any]:
+    async def _guarded(self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]) -> Output:
         output = await Toolbox._guarded(self, effect, frame, order, logs)
         clean = frame.around.redactor.clean
-        kept = {key: value for key, value in output.items() if key != "ref"}
+        kept: Output = {**output}
+        kept.pop("ref", None)
         if output.get("ref") is not None and output.get("data") is None:
             kept["data"] = await self.payloads(order.execution_id).get(output["ref"])
         place, given = place_of(effect, frame, order), clean(dict(effect.input))

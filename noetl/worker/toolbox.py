@@ -16,9 +16,11 @@ from noetl.core.message import WorkOrder
 from noetl.core.pipeline.effects import LOGS, RunTool
 from noetl.core.pipeline.frame import Frame
 from noetl.core.program.program import Program
+from noetl.core.shapes import Output
 from noetl.core.values.output import failed, problem, size_of
 from noetl.core.values.redact import Redactor
 from noetl.errors import NoetlError
+from noetl.json_value import JsonObject
 from noetl.ports.call import Call, CallPayloads, Resources, Secret
 from noetl.ports.control import Secrets, material_digest
 from noetl.ports.envelope import Failed
@@ -55,7 +57,7 @@ class Toolbox:
     _redactors: dict[str, Redactor] = field(default_factory=dict)
     _mentioned: dict[tuple[int, str], tuple[Program, bool]] = field(default_factory=dict)
 
-    async def call(self, effect: RunTool, frame: Frame, order: WorkOrder) -> dict[str, Any]:
+    async def call(self, effect: RunTool, frame: Frame, order: WorkOrder) -> Output:
         """One tool call: exactly one output envelope, whatever happens."""
         began, started = time.perf_counter(), frame.around.now()
         logs: list[str] = []
@@ -65,7 +67,7 @@ class Toolbox:
         else:
             output = await self._bounded(effect, frame, order, logs, seconds)
         data = output.get("data")
-        meta = {
+        meta: JsonObject = {
             "attempt": effect.attempt,
             "duration_ms": round((time.perf_counter() - began) * 1000, 3),
             "ts": iso(started),
@@ -82,7 +84,7 @@ class Toolbox:
 
     async def _bounded(
         self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str], seconds: float
-    ) -> dict[str, Any]:
+    ) -> Output:
         """The call within the task's own timeout."""
         try:
             async with asyncio.timeout(seconds):
@@ -92,9 +94,7 @@ class Toolbox:
                 problem("timeout", f"task {effect.label!r} took longer than {seconds} s", retryable=True)
             )
 
-    async def _guarded(
-        self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]
-    ) -> dict[str, Any]:
+    async def _guarded(self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]) -> Output:
         try:
             tool = self.tool(effect.task.kind)
             call = await self._call(effect, frame, order, logs)
@@ -117,7 +117,7 @@ class Toolbox:
 
     async def _call(self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]) -> Call:
         auth_name = _auth_name(effect.auth)
-        material: Secret | None = effect.auth if auth_name is None else None
+        material: Secret | None = effect.auth if isinstance(effect.auth, dict) else None
         redactor = frame.around.redactor
         if auth_name is not None:
             material = await self.secret(order, auth_name, redactor)

@@ -229,7 +229,7 @@ async def test_a_streamed_body_comes_back_by_its_type(results: Results) -> None:
 
 async def test_a_manifest_is_read_through_to_its_parts(results: Results) -> None:
     payloads = StoredPayloads(results, eid(1))
-    big = await payloads.put({"big": 1})
+    big: Any = await payloads.put({"big": 1})
     ref, payload = manifest(eid(1), ["small", None], {"1": big}, {})
     await results.write(payload)
     assert ref["meta"]["content_type"] == MANIFEST

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noetl.core.shapes import Patch
 from noetl.core.values.loop_merge import compact, merged
-from noetl.core.values.patch import Patch, PatchProblem, apply, same
+from noetl.core.values.patch import PatchProblem, apply, same
 
 PATHS = (("ctx", "a"), ("ctx", "a", "b"), ("ctx", "a", "b", "c"), ("ctx", "d"), ("ctx", "d", "b"))
 VALUES = st.sampled_from([0, 1, True, 1.0, None, "x", {"b": 1}, {"b": {"c": 2}}])

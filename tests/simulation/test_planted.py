@@ -11,6 +11,7 @@ from noetl.control.engine import Engine
 from noetl.core import fold
 from noetl.core.deciding import execution_end, join, operator_commands, report
 from noetl.core.deciding.report_check import ReportCheck
+from noetl.core.event_data import LeaseMoved
 from noetl.core.pipeline.frame import Frame
 from noetl.core.state import LoopState
 from noetl.errors import BackendError
@@ -139,7 +140,7 @@ def takeovers_keep_the_epoch(patch: pytest.MonkeyPatch) -> None:
     """A lease goes out again under the epoch it had."""
     right = fold._lease_expired
 
-    def wrong(state: Any, event: Any, data: Any) -> None:
+    def wrong(state: Any, event: Any, data: LeaseMoved) -> None:
         right(state, event, {**data, "epoch": state.leases[data["lease"]].epoch})
 
     patch.setitem(fold.TRANSITIONS, "lease.expired", wrong)

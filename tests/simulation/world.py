@@ -17,6 +17,7 @@ from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine
 from noetl.core.event import Event
 from noetl.core.message import Answer, Control, Deliver, Expire, Message, Report, WorkOrder
+from noetl.core.shapes import Output
 from noetl.core.state import Lease
 from noetl.errors import BackendError, Conflict, NoetlError, NotFound
 from noetl.ports.call import Resources
@@ -155,7 +156,7 @@ class Wire:
             if known == execution_id:
                 self.recall(execution_id, lease, give_back=False)
 
-    def deliver(self, execution_id: str, lease: str, address: str, task: str, output: dict[str, Any]) -> None:
+    def deliver(self, execution_id: str, lease: str, address: str, task: str, output: Output) -> None:
         """Bring an answer to whoever waits for it."""
         if self._process.alive:
             self._world.inspector.delivered(execution_id, lease, address)

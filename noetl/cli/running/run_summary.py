@@ -88,7 +88,7 @@ def error_lines(error: Mapping[str, Json], execution_id: str, paint: Paint) -> l
 
 
 def detail_lines(
-    error: Mapping[str, Json] | None, indent: str, printed: list[tuple[str, list[str]]] | None = None
+    error: Mapping[str, object] | None, indent: str, printed: list[tuple[str, list[str]]] | None = None
 ) -> list[str]:
     """What an error says beside its message, in a column of names and one of lines; nothing of it twice."""
     from noetl.cli.formats.text import printable as safe

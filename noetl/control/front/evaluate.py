@@ -9,6 +9,7 @@ from noetl.core.deciding.draft import in_place, stored_refs
 from noetl.core.event import TERMINAL, Event, step_of
 from noetl.core.fold import evolve
 from noetl.core.program.evaluator import EvaluationError, binding
+from noetl.core.shapes import Reference
 from noetl.core.state import State
 from noetl.core.values.payload_demand import (
     UnreadablePayload,
@@ -113,7 +114,7 @@ async def _scope(payloads: Payloads, moment: _Moment, compiled: CompiledValue, m
     return Scope(fixed, steps=steps, payloads=found, most=most)
 
 
-async def _payload(payloads: Payloads, owner: str, ref: dict[str, Any], most: int) -> Any:
+async def _payload(payloads: Payloads, owner: str, ref: Reference, most: int) -> Any:
     try:
         return await payloads.get(ref, most)
     except NotFound:

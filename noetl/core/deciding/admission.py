@@ -1,10 +1,9 @@
 """The gate of a step: whether its admission rules let a token in, and what they saw."""
 
-from typing import Any
-
 import msgspec
 
 from noetl.core.deciding.draft import Draft
+from noetl.core.event_data import GuardRecord
 from noetl.core.program.program import AdmitProgram
 from noetl.core.values.scope import Scope
 
@@ -14,7 +13,7 @@ class Admission(msgspec.Struct, frozen=True):
 
     allow: bool
     rule: int | str | None = None
-    guards: list[dict[str, Any]] = []
+    guards: list[GuardRecord] = []
 
 
 UNASKED = Admission(True)
@@ -24,7 +23,7 @@ def admit(draft: Draft, step: str, token: str, rules: tuple[AdmitProgram, ...], 
     """The first rule that holds decides; raises EvaluationError when a guard cannot be judged."""
     if not rules:
         return UNASKED
-    guards: list[dict[str, Any]] = []
+    guards: list[GuardRecord] = []
     for index, rule in enumerate(rules):
         if rule.guard is None:
             return Admission(rule.allow, "else", guards)

@@ -11,12 +11,14 @@ from noetl.core import fold, message
 from noetl.core.event import Event
 from noetl.core.program.evaluator import EvaluationError, Evaluator
 from noetl.core.program.program import Program, StepProgram
+from noetl.core.shapes import Output, Reference
 from noetl.core.state import State
 from noetl.core.values.event_size import ENVELOPE_BYTES, MARKER_BYTES, RIDES_BYTES, largest
 from noetl.core.values.output import encoded, externalise, size_of
-from noetl.core.values.patch import OVER, STORED, assign, holds_mark, rests_elsewhere
-from noetl.core.values.payload_demand import UnreadablePayload, gone
+from noetl.core.values.patch import OVER, STORED, assign, holds_mark, is_marker, marker, rests_elsewhere
+from noetl.core.values.payload_demand import Payloads, UnreadablePayload, gone
 from noetl.errors import InvariantViolation, NotFound
+from noetl.json_value import Json, JsonObject
 
 Evolve = Callable[[State, Event], State]
 
@@ -44,7 +46,7 @@ class Draft:
         program: Program | None,
         evaluator: Evaluator,
         now: int,
-        hydrated: dict[str, Any],
+        hydrated: dict[str, Json | UnreadablePayload],
         evolve: Evolve = fold.evolve,
     ) -> None:
         self.state, self.evaluator, self.now, self.evolve = state, evaluator, now, evolve
@@ -56,11 +58,11 @@ class Draft:
         self.commands: list[message.Command] = []
         self.payloads: list[message.Payload] = []
 
-    def emit(self, name: str, run: str | None = None, at: str | None = None, **data: Any) -> None:
+    def emit(self, name: str, run: str | None = None, at: str | None = None, /, **data: object) -> None:
         """Record an event of the server and fold it."""
         self.accept(Event(name, self.now, "s", run, at, None, None, None, data or None))
 
-    def record(self, name: str, run: str | None, data: dict[str, Any], by: str = "s") -> None:
+    def record(self, name: str, run: str | None, data: dict[str, object], by: str = "s") -> None:
         """Record an event with data that was made for it alone; `by` a worker when its report led to it."""
         event = Event(name, self.now, by, run, None, None, None, None, data)
         self.events.append(event)
@@ -75,7 +77,7 @@ class Draft:
         """Ask for something to be done after the commit."""
         self.commands.append(command)
 
-    def take(self, value: Any) -> Any:
+    def take(self, value: Json) -> Json:
         """A live value as it is kept: itself, or a marker when it is too large or holds a key like ours."""
         if value is None or isinstance(value, bool | int | float):
             return value
@@ -85,11 +87,11 @@ class Draft:
             return value
         return self._aside(value)
 
-    def judged(self, value: Any) -> Any:
+    def judged(self, value: Json) -> Json:
         """What was judged or asked for as it is kept; of a record it is so already."""
         return value if self.recorded and rests_elsewhere(value) else self.take(value)
 
-    def kept(self, values: Sequence[Any], beside: Callable[[], int] = int) -> list[Any]:
+    def kept(self, values: Sequence[Json], beside: Callable[[], int] = int) -> list[Json]:
         """Judged values as one event keeps them together: those it has no room for are put aside.
 
         `beside` tells how many bytes other values of the event take; EvaluationError when too many are left.
@@ -119,11 +121,11 @@ class Draft:
             )
         return kept
 
-    def store(self, value: Any) -> Any:
+    def store(self, value: Json) -> Json:
         """A kept value: itself, or a marker for it when it is over the payload limit."""
         return self.measured(value)[0]
 
-    def measured(self, value: Any) -> tuple[Any, int]:
+    def measured(self, value: Json) -> tuple[Json, int]:
         """A kept value as an event holds it, and about how many bytes it takes there."""
         if value is None or isinstance(value, bool | int | float):
             return value, 0
@@ -134,7 +136,7 @@ class Draft:
             return value, size
         return self._aside(value), MARKER_BYTES
 
-    def put_aside(self, output: dict[str, Any]) -> dict[str, Any]:
+    def put_aside(self, output: Output) -> Output:
         """An output whose payload rests in the result store, with the reference to it."""
         if "ref" in output:
             return {**output, "data": None}
@@ -143,9 +145,9 @@ class Draft:
         self.hydrated[payload.key] = output.get("data")
         return {**output, "data": None, "ref": ref}
 
-    def slim(self, output: dict[str, Any], beside: int = 0) -> dict[str, Any]:
+    def slim(self, output: Output, beside: int = 0) -> Output:
         """An output of which the payloads, those of its tasks included, fit one event together."""
-        results: dict[str, dict[str, Any]] = output.get("results", {})
+        results = output.get("results", {})
         parts = [output, *results.values()]
         sizes = [0 if part.get("data") is None else size_of(part["data"]) for part in parts]
         chosen = largest(sizes, self.program.max_payload_bytes - beside)
@@ -155,13 +157,13 @@ class Draft:
         kept = dict(zip(results, parts[1:], strict=True))
         return {**parts[0], **({"results": kept} if kept else {})}
 
-    def _aside(self, value: Any) -> Any:
+    def _aside(self, value: Json) -> JsonObject:
         ref, payload = externalise(self.state.execution_id, value)
         self.payloads.append(payload)
         self.hydrated[payload.key] = value
-        return {STORED: ref}
+        return marker(ref)
 
-    def load(self, value: Any) -> Any:
+    def load(self, value: Json) -> Any:
         """What a kept value is, also when it rests in the result store."""
         return loaded(value, self.hydrated)
 
@@ -177,9 +179,9 @@ class Draft:
             raise InvariantViolation(f"the program has no step {name!r}") from None
 
 
-def loaded(value: Any, hydrated: Mapping[str, Any]) -> Any:
+def loaded(value: Any, hydrated: Payloads) -> Any:
     """The live value that a marker stands for; any other kept value is itself."""
-    if not rests_elsewhere(value):
+    if not is_marker(value):
         return value
     try:
         whole = hydrated[value[STORED]["locator"]["key"]]
@@ -192,7 +194,7 @@ def loaded(value: Any, hydrated: Mapping[str, Any]) -> Any:
     return whole
 
 
-def in_place(value: Any, hydrated: Mapping[str, Any]) -> Any:
+def in_place(value: object, hydrated: Payloads) -> Any:
     """A kept scope with everything in it that rests in the result store put back, if anything is at hand."""
     if not hydrated or not isinstance(value, dict):
         return value
@@ -201,7 +203,7 @@ def in_place(value: Any, hydrated: Mapping[str, Any]) -> Any:
     return {key: in_place(item, hydrated) for key, item in value.items()}
 
 
-def readable(value: Any, hydrated: Mapping[str, Any]) -> Any:
+def readable(value: Json, hydrated: Payloads) -> Any:
     """The same, though something of it is gone: why that cannot be read stands in its place."""
     if rests_elsewhere(value):
         try:
@@ -213,9 +215,9 @@ def readable(value: Any, hydrated: Mapping[str, Any]) -> Any:
     )
 
 
-def stored_refs(value: Any) -> list[dict[str, Any]]:
+def stored_refs(value: object) -> list[Reference]:
     """References to the payloads that a state needs in memory before anything can be decided on it."""
-    if rests_elsewhere(value):
+    if is_marker(value):
         return [value[STORED], *stored_refs(value.get(OVER, []))]
     if isinstance(value, dict):
         return [ref for item in value.values() for ref in stored_refs(item)]

@@ -3,12 +3,12 @@
 The end is decided with the event that caused it; nothing watches for it.
 """
 
-from typing import Any
-
 from noetl.core.deciding.draft import Draft
 from noetl.core.message import ChildEnded, ControlChild, Recall, TellParent
+from noetl.core.shapes import ErrorObject
 from noetl.core.state import Run
 from noetl.core.values.output import failed, problem
+from noetl.json_value import Json
 
 
 def complete(draft: Draft) -> None:
@@ -25,7 +25,7 @@ def complete(draft: Draft) -> None:
         _finish(draft, "completed", None)
 
 
-def abort(draft: Draft, error: dict[str, Any], status: str = "failed") -> None:
+def abort(draft: Draft, error: ErrorObject, status: str = "failed") -> None:
     """End at once: tokens are discarded, runs and children cancelled, no arc evaluated."""
     state = draft.state
     reason = "execution failed" if status == "failed" else "cancelled"
@@ -60,11 +60,8 @@ def cancel_run(draft: Draft, run_id: str, why: str) -> None:
     recall(draft, run_id, why)
     error = problem("cancelled", f"cancelled: {why}")
     run = draft.state.runs[run_id]
-    extra = {}
-    if run.loop is not None:
-        extra["loop"] = run.loop.totals()
-    data: dict[str, Any] = {"error": error, "output": failed(error, **extra), "keep": False}
-    draft.emit("step.failed", run_id, **data)
+    totals = None if run.loop is None else run.loop.totals()
+    draft.emit("step.failed", run_id, error=error, output=failed(error, totals), keep=False)
 
 
 def recall(draft: Draft, run_id: str, why: str) -> None:
@@ -74,23 +71,23 @@ def recall(draft: Draft, run_id: str, why: str) -> None:
             draft.command(Recall(lease.id, lease.epoch, lease.worker, why=why))
 
 
-def _finish(draft: Draft, status: str, error: dict[str, Any] | None) -> None:
+def _finish(draft: Draft, status: str, error: ErrorObject | None) -> None:
     state = draft.state
     output = state.output if status == "completed" else None
     counts = {"steps": sum(step.runs for step in state.steps.values()), "tasks": state.tasks}
     counts["iterations"] = state.iterations
     counts["failed_iterations"] = state.failed_iterations
     elapsed = draft.now - (state.started_at or draft.now)
-    data: dict[str, Any] = {"status": status, "output": output, "counts": counts, "duration_ms": elapsed}
+    data: dict[str, object] = {"status": status, "output": output, "counts": counts, "duration_ms": elapsed}
     if error is not None:
         data["error"] = error
     draft.emit("workflow.finished", **data)
-    last: dict[str, Any] = {"error": error} if error is not None else {}
+    last: dict[str, object] = {"error": error} if error is not None else {}
     draft.emit("playbook.processed", status=status, **last)
     tell_parent(draft, status, output, error)
 
 
-def tell_parent(draft: Draft, status: str, output: Any, error: dict[str, Any] | None) -> None:
+def tell_parent(draft: Draft, status: str, output: Json, error: ErrorObject | None) -> None:
     """Let the parent that waits for this execution know how it ended."""
     parent = draft.state.parent
     if parent and parent.get("waits"):

@@ -12,13 +12,15 @@ from noetl.core.deciding.loop_chunks import hand_out
 from noetl.core.deciding.run_end import RunOutcome, finish
 from noetl.core.program.evaluator import EvaluationError
 from noetl.core.program.program import LoopProgram, StepProgram
+from noetl.core.shapes import ErrorObject, LoopTotals, Output, Patch
 from noetl.core.state import LoopState, Run
 from noetl.core.values.event_size import bounded_errors
-from noetl.core.values.loop_merge import Write, merged, spread
+from noetl.core.values.loop_merge import IterationWrite, merged, spread
 from noetl.core.values.output import failed, manifest, ok, problem
-from noetl.core.values.patch import Patch, PatchProblem, look_up, rests_elsewhere
+from noetl.core.values.patch import PatchProblem, look_up, rests_elsewhere
 from noetl.core.values.payload_demand import UnreadablePayload, too_large
 from noetl.core.values.scope import Scope
+from noetl.json_value import Json, JsonObject
 
 
 def bounds(draft: Draft, run_id: str, loop: LoopProgram, scope: Scope) -> tuple[int, int]:
@@ -58,7 +60,7 @@ def begin(draft: Draft, run: Run, limit: int, chunk: int) -> None:
         hand_out(draft, run)
 
 
-def summary(loop: LoopState) -> dict[str, Any]:
+def summary(loop: LoopState) -> LoopTotals:
     """The loop part of the step's output: the totals, and what went wrong where."""
     found = loop.totals()
     if loop.errors:
@@ -76,7 +78,7 @@ def outcome(draft: Draft, run: Run, by: str = "s") -> RunOutcome:
     if loop.failed and not step.best_effort:
         index = min(map(int, loop.errors))
         first = loop.errors[str(index)]
-        error = {**first, "iteration": first.get("iteration", index)}
+        error: ErrorObject = {**first, "iteration": first.get("iteration", index)}
         return RunOutcome("step.failed", failed(error, loop=totals), _published(loop), by=by)
     try:
         writes = merged_writes(draft, step.loop, run)
@@ -90,7 +92,7 @@ def _published(loop: LoopState) -> Patch:
     return [[path, value] for _, path, value in _in_order(loop) if path[0] == "step"]
 
 
-def _output(draft: Draft, step: StepProgram, loop: LoopState) -> dict[str, Any]:
+def _output(draft: Draft, step: StepProgram, loop: LoopState) -> Output:
     """The list of the iterations' outputs; a manifest when some of them rest as payloads."""
     data = [loop.outputs.get(str(index)) for index in range(loop.total)]
     if not loop.refs and not loop.parts:
@@ -111,7 +113,7 @@ def _output(draft: Draft, step: StepProgram, loop: LoopState) -> dict[str, Any]:
     return {"status": "ok", "data": None, "ref": ref}
 
 
-def _complete(draft: Draft, loop: LoopState, data: list[Any]) -> list[Any]:
+def _complete(draft: Draft, loop: LoopState, data: list[Any]) -> list[Json]:
     """Every output in its place, from the payloads at hand."""
     for index, ref in loop.refs.items():
         data[int(index)] = draft.hydrated.get(ref["locator"]["key"])
@@ -121,7 +123,7 @@ def _complete(draft: Draft, loop: LoopState, data: list[Any]) -> list[Any]:
     return data
 
 
-def _in_order(loop: LoopState) -> Iterable[Write]:
+def _in_order(loop: LoopState) -> Iterable[IterationWrite]:
     for index in sorted(int(key) for key in loop.writes):
         for path, value in loop.writes[str(index)]:
             yield index, path, value
@@ -157,7 +159,9 @@ def merged_writes(draft: Draft, program: LoopProgram, run: Run) -> Patch:
     return draft.evaluator.merged(("merge", run.id), merge, aside=bool(aside))
 
 
-def _operands(draft: Draft, program: LoopProgram, writes: Iterable[Write]) -> Iterator[Write]:
+def _operands(
+    draft: Draft, program: LoopProgram, writes: Iterable[IterationWrite]
+) -> Iterator[IterationWrite]:
     """Writes of which those that are reduced are live."""
     for index, path, value in writes:
         if tuple(path) in program.reduce:
@@ -166,9 +170,9 @@ def _operands(draft: Draft, program: LoopProgram, writes: Iterable[Write]) -> It
             yield index, path, value
 
 
-def _as_kept(ctx: dict[str, Any], path: list[str]) -> Any:
+def _as_kept(ctx: JsonObject, path: list[str]) -> Json:
     """What the state holds at a path of ctx, or the marker of what it is inside of."""
-    found: Any = ctx
+    found: Json = ctx
     for key in path[1:]:
         if not isinstance(found, dict) or rests_elsewhere(found):
             break

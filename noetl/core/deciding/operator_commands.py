@@ -1,7 +1,7 @@
 """What operators and time do to an execution: pause, resume, cancel, signal, takeover of leases, timeouts."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Literal
 
 from noetl.core.deciding import loop, waits
 from noetl.core.deciding.draft import Draft
@@ -11,6 +11,7 @@ from noetl.core.deciding.run_end import RunOutcome, finish
 from noetl.core.deciding.tokens import settle
 from noetl.core.event import Event
 from noetl.core.message import Answer, Control, ControlChild, Expire, Recall, Tick
+from noetl.core.shapes import ErrorObject
 from noetl.core.state import DONE, FAILED, Lease, Run, State
 from noetl.core.values.output import bounded, failed, ok, problem
 
@@ -54,7 +55,7 @@ def _regrant(draft: Draft, run: Run) -> None:
         hand_out(draft, run)
 
 
-def _tell_children(draft: Draft, what: Any) -> None:
+def _tell_children(draft: Draft, what: Literal["pause", "resume"]) -> None:
     for child in draft.state.children:
         draft.command(ControlChild(child, what, f"the parent was told to {what}"))
 
@@ -75,7 +76,7 @@ def _signal(draft: Draft, message: Control) -> Answer:
         names = ", ".join(sorted({name for name in known if name is not None})) or "no signal"
         return Answer(False, f"a signal needs a name; the execution waits for {names}", state.seq)
     payload = draft.take(message.payload)
-    facts = {"signal": message.name, "payload": payload, "by": message.by}
+    facts: dict[str, object] = {"signal": message.name, "payload": payload, "by": message.by}
     if isinstance(message.payload, dict) and isinstance(claim := message.payload.get("by"), str):
         facts["claimed_by"] = bounded(claim)  # whoever the sender says that they are
     draft.emit("execution.signalled", **facts)
@@ -126,7 +127,12 @@ def expire(draft: Draft, message: Expire) -> Answer:
 def _expire_one(draft: Draft, lease: Lease, why: str) -> None:
     run = draft.state.runs[lease.run]
     takeovers = lease.fruitless + (why == "silent")
-    facts: dict[str, Any] = {"lease": lease.id, "epoch": lease.epoch + 1, "takeovers": takeovers, "why": why}
+    facts: dict[str, object] = {
+        "lease": lease.id,
+        "epoch": lease.epoch + 1,
+        "takeovers": takeovers,
+        "why": why,
+    }
     draft.emit("lease.expired", lease.run, **facts, worker=lease.worker)
     most = int(draft.step(run.step).limits["max_takeovers"])
     if takeovers <= most:
@@ -141,13 +147,13 @@ def _expire_one(draft: Draft, lease: Lease, why: str) -> None:
         fail_chunk(draft, run, lease, error)
 
 
-def lost(run: Run, error: dict[str, Any]) -> RunOutcome:
+def lost(run: Run, error: ErrorObject) -> RunOutcome:
     """A run that the server ends; a loop keeps its counts."""
-    counts = {"loop": loop.summary(run.loop)} if run.loop is not None else {}
-    return RunOutcome("step.failed", failed(error, **counts))
+    totals = None if run.loop is None else loop.summary(run.loop)
+    return RunOutcome("step.failed", failed(error, totals))
 
 
-def fail_chunk(draft: Draft, run: Run, lease: Lease, error: dict[str, Any]) -> None:
+def fail_chunk(draft: Draft, run: Run, lease: Lease, error: ErrorObject) -> None:
     """Fail the iterations of a chunk that have not ended, and go on without them."""
     assert run.loop is not None
     children = awaited(draft, run)

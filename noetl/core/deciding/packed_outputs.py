@@ -4,14 +4,14 @@ An output in a pack is known by the pack's key and its place in it. `budget` kee
 in events and in memory, bounded whatever the number of its iterations.
 """
 
-from typing import Any
-
 import msgspec
 
 from noetl.core.event import Event
 from noetl.core.fold import outer_index
 from noetl.core.message import Payload
+from noetl.core.shapes import Reference
 from noetl.core.values.output import JSON, refer, size_of
+from noetl.json_value import Json
 
 INLINE_BYTES = 16 * 1024 * 1024
 _SMALLEST = 128
@@ -24,7 +24,7 @@ def budget(total: int, most: int) -> int:
 
 def packed(execution_id: str, events: list[Event], limit: int) -> tuple[list[Event], Payload | None]:
     """The events with larger iteration outputs taken out, and the payload that holds them."""
-    values: list[Any] = []
+    values: list[Json] = []
     places: dict[int, int] = {}
     for place, event in enumerate(events):
         if event.name == "loop.iteration.done" and outer_index(event.at) is not None:
@@ -41,13 +41,13 @@ def packed(execution_id: str, events: list[Event], limit: int) -> tuple[list[Eve
     return taken, payload
 
 
-def _small(data: Any, limit: int) -> bool:
+def _small(data: Json, limit: int) -> bool:
     if data is None or isinstance(data, bool | int | float):
         return True
     return size_of(data) <= limit
 
 
-def _without_data(event: Event, ref: dict[str, Any], item: int) -> Event:
+def _without_data(event: Event, ref: Reference, item: int) -> Event:
     data = dict(event.data or {})
     output = {key: value for key, value in data["output"].items() if key != "data"}
     data["output"] = {**output, "part": [ref["locator"]["key"], item]}

@@ -5,7 +5,7 @@ over, so that they can be had before deciding.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,27 +15,30 @@ from noetl.core.event import TERMINAL, Event, step_of
 from noetl.core.message import Message, Report, Start
 from noetl.core.program.evaluator import EvaluationError
 from noetl.core.program.program import Program, StepProgram
+from noetl.core.shapes import Output, Reference, TokenParts
 from noetl.core.state import LoopState, Run, State
-from noetl.core.values.output import is_reference
 from noetl.core.values.patch import look_up
 from noetl.core.values.payload_demand import (
     Path,
+    Payloads,
     UnreadablePayload,
     gone,
     is_loaded,
     is_stored,
     payload_reads,
+    refers_to_payload,
     stored_payload,
     too_large,
 )
 from noetl.dsl.templates.reads import PathSet
+from noetl.json_value import JsonObject
 
 _WRITING = TERMINAL | {"loop.iteration.done", "loop.iteration.failed"}
 _REFERRING = frozenset({"writes", "step", "iter"})
 _WRITTEN = ("writes", "step", "iter")  # where an event has values for others to read
 
 
-def hydrated(draft: Draft, run: Run, output: dict[str, Any]) -> dict[str, Any]:
+def hydrated(draft: Draft, run: Run, output: Output) -> Output:
     """The output with its payload in place when it was put aside and the step's own templates read it."""
     ref = stored_payload(output)
     if ref is None or not draft.step(run.step).boundary.reads("output", "data"):
@@ -116,9 +119,7 @@ def ahead(program: Program, state: State, message: Message) -> DecisionReads | N
     origins = {fragment.step for fragment in state.fragments.values() if not fragment.ended}
     arrivals = {token.step for token in state.tokens.values()}
     if isinstance(message, Start):
-        return DecisionReads.of(
-            program, (), (program.entry, *(one["step"] for one in _kept(message, "tokens", ())))
-        )
+        return DecisionReads.of(program, (), (program.entry, *(token["step"] for token in _tokens(message))))
     if not isinstance(message, Report):
         return DecisionReads.of(program, origins | {run.step for run in state.runs.values()}, arrivals)
     lease = state.leases.get(message.lease)
@@ -127,10 +128,9 @@ def ahead(program: Program, state: State, message: Message) -> DecisionReads | N
     return DecisionReads.of(program, origins | {state.runs[lease.run].step}, arrivals)
 
 
-def _kept(message: Message, what: str, nothing: Any) -> Any:
-    """What a retry keeps of the execution that it repeats."""
-    kept = message.kept if isinstance(message, Start) else None
-    return (kept or {}).get(what, nothing)
+def _tokens(message: Start) -> list[TokenParts]:
+    """The tokens that a retry keeps of the execution that it repeats."""
+    return [] if message.kept is None else message.kept["tokens"]
 
 
 def _may_end(report: Report) -> bool:
@@ -140,8 +140,8 @@ def _may_end(report: Report) -> bool:
 
 
 def result_references(
-    program: Program, state: State, message: Message, payloads: Mapping[str, Any]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+    program: Program, state: State, message: Message, payloads: Payloads
+) -> Iterator[tuple[str, Reference]]:
     """Payloads of finished steps that the templates of this decision may read: whose, and the references."""
     if not program.results_read or (isinstance(message, Report) and not _may_end(message)):
         return
@@ -163,10 +163,11 @@ def result_references(
                     yield payload_read.owner, ref
 
 
-def _finished(program: Program, state: State, message: Message) -> Iterator[tuple[str, dict[str, Any]]]:
+def _finished(program: Program, state: State, message: Message) -> Iterator[tuple[str, Output]]:
     """Finished steps that the server's templates name, also those that this message finishes."""
     names = program.results_read
-    results = _kept(message, "state", {}).get("results") or state.results
+    kept = message.kept if isinstance(message, Start) else None
+    results = (kept["state"].get("results") if kept else None) or state.results
     if not state.fragments:
         yield from ((name, results[name]) for name in names if name in results)
     else:  # its steps are known by the names its author wrote, too
@@ -174,7 +175,8 @@ def _finished(program: Program, state: State, message: Message) -> Iterator[tupl
     for event in message.events if isinstance(message, Report) else ():
         data = _carried(event) if event.name in TERMINAL and event.run else {}
         if data.get("output"):
-            yield step_of(event.run or ""), {**data["output"], "results": data.get("results") or {}}
+            output: Output = data["output"]
+            yield step_of(event.run or ""), {**output, "results": data.get("results") or {}}
             yield from (data.get("results") or {}).items()
 
 
@@ -190,7 +192,7 @@ def _carried(event: Event) -> dict[str, Any]:
     return data if refers and well_formed(event) else {}
 
 
-def report_references(report: Report) -> Iterator[dict[str, Any]]:
+def report_references(report: Report) -> Iterator[Reference]:
     """References to the large values that a report writes."""
     for event in report.events:
         data = event.data
@@ -209,7 +211,7 @@ def _reads_what_came(step: StepProgram) -> bool:
     return (step.routes_only or step.synthesize is not None) and step.boundary.reads("output", "data")
 
 
-def outputs_of(run: Run, report: Report) -> tuple[list[dict[str, Any]], list[str]]:
+def outputs_of(run: Run, report: Report) -> tuple[list[Reference], list[str]]:
     """What the output of a run that a report ends rests as: references, and keys of packs of iterations."""
     if run.loop is not None and not _over_with(run.loop, report):
         return [], []
@@ -217,7 +219,7 @@ def outputs_of(run: Run, report: Report) -> tuple[list[dict[str, Any]], list[str
     carried = [data for event in report.events if event.name in ends and (data := _carried(event))]
     if not carried and run.loop is None:
         return [], []
-    outputs = [data.get("output") or {} for data in carried]
+    outputs: list[Output] = [data.get("output") or Output() for data in carried]
     packs = [output["part"][0] for output in outputs if "part" in output]
     if run.loop is not None:
         outputs += [{"ref": ref} for ref in run.loop.refs.values()]
@@ -235,18 +237,18 @@ def _over_with(loop: LoopState, report: Report) -> bool:
     return ended >= loop.total or not TERMINAL.isdisjoint(names)
 
 
-def arriving_references(program: Program, state: State, message: Message) -> Iterator[dict[str, Any]]:
+def arriving_references(program: Program, state: State, message: Message) -> Iterator[Reference]:
     """References to payloads that tokens on their way carry to steps that read them."""
     carried = [(token.step, token.event) for token in state.tokens.values()]
     if isinstance(message, Start):
-        carried += [(token["step"], token.get("event") or {}) for token in _kept(message, "tokens", ())]
+        carried += [(token["step"], token.get("event") or {}) for token in _tokens(message)]
     for step, event in carried:
         ref = stored_payload((event.get("data") or {}).get("output") or {})
         if ref is not None and _reads_what_came(program.steps[step]):
             yield ref
 
 
-def loop_references(program: Program, state: State, message: Message) -> Iterator[dict[str, Any]]:
+def loop_references(program: Program, state: State, message: Message) -> Iterator[Reference]:
     """References that a loop scheduled by this message can run over: named by its templates or just made."""
     paths = program.loops_over
     if not paths:
@@ -261,14 +263,14 @@ def loop_references(program: Program, state: State, message: Message) -> Iterato
                 yield from _references(value)
 
 
-def _value_at(state: State, workload: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-    scopes: dict[str, Any] = {"ctx": state.ctx, "workload": workload}
+def _value_at(state: State, workload: JsonObject, path: tuple[str, ...]) -> object:
+    scopes: dict[str, object] = {"ctx": state.ctx, "workload": workload}
     scope = scopes.get(path[0], state.results.get(path[0]))
     if scope is not None:
         return look_up(scope, path[1:])
     return look_up(state.ctx if path[0] in state.ctx else workload, path)
 
 
-def _references(value: Any) -> Iterator[dict[str, Any]]:
-    if is_reference(value) and isinstance(value["locator"], dict) and isinstance(value["meta"], dict):
+def _references(value: object) -> Iterator[Reference]:
+    if refers_to_payload(value):
         yield value

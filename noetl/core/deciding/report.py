@@ -19,6 +19,7 @@ from noetl.core.deciding.run_end import RunOutcome, finish, publish
 from noetl.core.event import TERMINAL, Event
 from noetl.core.fold import outer_index
 from noetl.core.message import Answer, Report
+from noetl.core.shapes import Checkpoint, ErrorObject, Output, Write
 from noetl.core.state import PENDING, RUNNING, Lease, LoopState, Run
 from noetl.core.values.event_size import ENVELOPE_BYTES, portions
 from noetl.core.values.output import failed, problem
@@ -83,8 +84,8 @@ def report(draft: Draft, message: Report) -> Answer:
 
 def _reject(draft: Draft, lease: Lease, name: str, at: str | None, why: str) -> str:
     """Record what is not folded, and why; the reason in words."""
-    place = {"at": at[:200]} if at else {}
-    draft.emit("event.rejected", lease.run, event=name[:200], **place, why=why[:1000], lease=lease.id)
+    where = at[:200] if at else None
+    draft.emit("event.rejected", lease.run, where, event=name[:200], why=why[:1000], lease=lease.id)
     return f"{name[:200]} was rejected: {why[:1000]}"
 
 
@@ -160,7 +161,7 @@ def _iteration_ended(draft: Draft, run: Run, lease: Lease, event: Event, size: i
 
 
 def _ended(draft: Draft, run: Run, lease: Lease, event: Event, size: int) -> None:
-    data = event.data or {}
+    data: Any = event.data or {}
     if run.loop is not None:
         outcome = loop.outcome(draft, run, by="w")
         wrong = _contradiction(run.loop, event)
@@ -168,14 +169,14 @@ def _ended(draft: Draft, run: Run, lease: Lease, event: Event, size: int) -> Non
             outcome = RunOutcome("step.failed", failed(wrong, loop=loop.summary(run.loop)), by="w")
     else:
         run.step_scope, run.iter_scope = data.get("step", {}), data.get("iter", {})
-        output = data.get("output") or failed(data.get("error") or {})
+        output: Output = data.get("output") or failed(data.get("error") or ErrorObject())
         if "results" in data:
             output = {**output, "results": data["results"]}
         outcome = RunOutcome(event.name, output, data.get("writes", []), by="w", most_bytes=size)
     finish(draft, run, outcome)
 
 
-def _contradiction(state: LoopState, event: Event) -> dict[str, Any] | None:
+def _contradiction(state: LoopState, event: Event) -> ErrorObject | None:
     """What keeps a loop from ending as its worker says; nothing that was not told of counts as done."""
     if event.name == "step.failed":
         own = (event.data or {}).get("error")
@@ -190,15 +191,15 @@ def _contradiction(state: LoopState, event: Event) -> dict[str, Any] | None:
     )
 
 
-def _checkpoint(draft: Draft, run: Run, lease: Lease, reported: dict[str, dict[str, Any]]) -> None:
+def _checkpoint(draft: Draft, run: Run, lease: Lease, reported: dict[str, Checkpoint]) -> None:
     """Keep how far the pipelines of the lease are, and make the writes they sent effective."""
     if not reported:
         return
-    sent: list[tuple[str, list[Any]]] = []
-    frames: dict[str, Any] = {}
+    sent: list[tuple[str, Write]] = []
+    frames: dict[str, Checkpoint] = {}
     for address, frame in reported.items():
-        frames[address] = {key: value for key, value in frame.items() if key != "sent"}
-        sent += [(address, pair) for pair in frame.get("sent", ())]
+        frames[address] = {**frame}
+        sent += [(address, pair) for pair in frames[address].pop("sent", ())]
     children = awaited(draft, run)
     for some in portions(frames.items(), draft.program.max_payload_bytes) if len(frames) > 1 else [frames]:
         draft.record("step.checkpointed", run.id, {"frames": dict(some), "lease": lease.id}, by="w")

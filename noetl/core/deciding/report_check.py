@@ -14,6 +14,8 @@ import msgspec
 
 from noetl.core.deciding.draft import Draft
 from noetl.core.event import Event
+from noetl.core.event_data import LoopStarted, NoData, StepStarted
+from noetl.core.shapes import Checkpoint
 from noetl.core.state import DONE, FAILED, Lease, Run
 from noetl.core.values.output import is_reference
 from noetl.core.values.patch import OVER, rests_elsewhere
@@ -158,7 +160,7 @@ class ReportCheck:
             wrong = _misshapen(_SHAPES[name], data, body)
         return wrong or asked(self, event, data)
 
-    def frame(self, address: str, frame: Mapping[str, Any]) -> str | None:
+    def frame(self, address: str, frame: Checkpoint) -> str | None:
         """What is wrong with a checkpoint, if anything is."""
         try:
             found = msgspec.convert(frame, _Frame)
@@ -189,35 +191,35 @@ class ReportCheck:
 
     # What
 
-    def _begins(self, event: Event, data: dict[str, Any]) -> str | None:
+    def _begins(self, event: Event, data: StepStarted) -> str | None:
         told = f"it names worker {data['worker']}" if data["worker"] != self._worker else None
         return told or self._nowhere(event)
 
-    def _begins_loop(self, event: Event, data: dict[str, Any]) -> str | None:
+    def _begins_loop(self, event: Event, data: LoopStarted) -> str | None:
         loop = self._run.loop
         if loop is None or self._lease.lo is not None or loop.total != data["total"]:
             return NOT_ITS_OWN
         return self._nowhere(event)
 
-    def _ends_loop(self, event: Event, data: dict[str, Any]) -> str | None:
+    def _ends_loop(self, event: Event, data: NoData) -> str | None:
         if self._run.loop is None or self._lease.lo is not None:
             return NOT_ITS_OWN
         return self._nowhere(event)
 
-    def _ends_step(self, event: Event, data: dict[str, Any]) -> str | None:
+    def _ends_step(self, event: Event, data: NoData) -> str | None:
         return self._nowhere(event) if self._run.loop is None else NOT_ITS_OWN
 
-    def _fails_step(self, event: Event, data: dict[str, Any]) -> str | None:
+    def _fails_step(self, event: Event, data: NoData) -> str | None:
         return self._nowhere(event)
 
-    def _iteration(self, event: Event, data: dict[str, Any]) -> str | None:
+    def _iteration(self, event: Event, data: NoData) -> str | None:
         if not (event.at or "").endswith("]"):
             return f"{event.at!r} is no address of an iteration"
         if event.at in self._run.outcomes:
             return f"iteration {event.at} is over"
         return self._place(event.at)
 
-    def _task(self, event: Event, data: dict[str, Any]) -> str | None:
+    def _task(self, event: Event, data: NoData) -> str | None:
         label, visit, attempt = event.label, event.visit, event.attempt
         if label is None or (label not in self._labels and not self._is_label(label)):
             return f"the program has no task {label!r}"
@@ -254,7 +256,7 @@ class ReportCheck:
         return all(any(task in labels for labels in blocks) for task in tasks)
 
 
-_ASKED: Mapping[str, Callable[[ReportCheck, Event, dict[str, Any]], str | None]] = {
+_ASKED: Mapping[str, Callable[[ReportCheck, Event, Any], str | None]] = {
     "step.started": ReportCheck._begins,
     "task.started": ReportCheck._task,
     "task.done": ReportCheck._task,

@@ -5,33 +5,51 @@ once; one that an arc took without asking about it fails it in the end.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from noetl.core.deciding import template_scopes
 from noetl.core.deciding.draft import Draft
 from noetl.core.deciding.execution_end import abort
 from noetl.core.deciding.payload_hydration import hydrated
+from noetl.core.event_data import ArcRecord
 from noetl.core.program.evaluator import EvaluationError
 from noetl.core.program.program import ArcProgram, StepProgram
+from noetl.core.shapes import ArcEvent, ArcEventData, ErrorObject, Failure, Output, Patch
 from noetl.core.state import Run
 from noetl.core.values.event_size import RIDES_BYTES
 from noetl.core.values.output import problem
 from noetl.core.values.patch import assign
 from noetl.core.values.scope import NOTHING, Scope
+from noetl.json_value import Json, JsonObject
 
-_NO_EFFECT: dict[str, Any] = {"set": [], "args": None}
+
+class ArcEffect(TypedDict):
+    """What a chosen arc writes to ctx, and the args of its token."""
+
+    set: Patch
+    args: JsonObject | None
 
 
-def enqueue(draft: Draft, step: str, parts: Mapping[str, Any]) -> None:
+_NO_EFFECT: ArcEffect = {"set": [], "args": None}
+
+
+class FailureFacts(TypedDict, total=False):
+    """What became of a failure: an arc took it, or the execution fails with it."""
+
+    failure: Failure
+    fails: ErrorObject
+
+
+def enqueue(draft: Draft, step: str, parts: Mapping[str, object]) -> None:
     """Put a token on its way to a step; parts that are empty are left out."""
     data = {key: value for key, value in parts.items() if value}
     draft.record("token.enqueued", None, {"token": f"t{draft.state.enqueued + 1}", "step": step, **data})
 
 
-def route(draft: Draft, run: Run, name: str, output: dict[str, Any], of: str | None = None) -> None:
+def route(draft: Draft, run: Run, name: str, output: Output, of: str | None = None) -> None:
     """Evaluate the arcs of a run that ended with an event; the event may be of the last step it grew."""
     step = draft.step(run.step)
-    event = {"name": name, "step": of or run.step, "data": _event_data(output)}
+    event: ArcEvent = {"name": name, "step": of or run.step, "data": _event_data(output)}
     try:
         scope = NOTHING
         whole = hydrated(draft, run, output) if "ref" in output else output
@@ -46,21 +64,25 @@ def route(draft: Draft, run: Run, name: str, output: dict[str, Any], of: str | N
         abort(draft, _unroutable(error, run, name, output))
         return
     for index, effect in zip(chosen, patches, strict=True):
-        if effect is not _NO_EFFECT:
-            records[index].update({key: value for key, value in effect.items() if value})
+        if effect["set"]:
+            records[index]["set"] = effect["set"]
+        if effect["args"]:
+            records[index]["args"] = effect["args"]
     taken = [step.arcs[index].step for index in chosen]
-    facts: dict[str, Any] = {"event": name, "arcs": records, "taken": taken}
+    facts: dict[str, object] = {"event": name, "arcs": records, "taken": taken}
+    became: FailureFacts = {}
     if name == "step.failed":
-        facts |= _failure_facts(run, step, chosen, output, listed=of is not None)
+        became = _failure_facts(run, step, chosen, output, listed=of is not None)
+        facts |= became
     draft.record("next.evaluated", run.id, facts)
-    if "fails" in facts and not draft.program.drain:
-        abort(draft, facts["fails"])
+    if "fails" in became and not draft.program.drain:
+        abort(draft, became["fails"])
         return
     for index, effect in zip(chosen, patches, strict=True):
         _fire(draft, run, step.arcs[index], effect, event)
 
 
-def _unroutable(error: EvaluationError, run: Run, name: str, output: dict[str, Any]) -> dict[str, Any]:
+def _unroutable(error: EvaluationError, run: Run, name: str, output: Output) -> ErrorObject:
     """Why the arcs could not be evaluated; when the step had failed, that failure is told as well."""
     message = error.message
     if name == "step.failed":
@@ -69,18 +91,16 @@ def _unroutable(error: EvaluationError, run: Run, name: str, output: dict[str, A
     return {**problem(error.kind, message), "step": run.step}
 
 
-def _event_data(output: dict[str, Any]) -> dict[str, Any]:
+def _event_data(output: Output) -> ArcEventData:
     return {"output": output, "error": output.get("error"), "loop": output.get("loop")}
 
 
-def _guards(
-    draft: Draft, run: Run, step: StepProgram, scope: Scope
-) -> tuple[list[dict[str, Any]], list[int]]:
+def _guards(draft: Draft, run: Run, step: StepProgram, scope: Scope) -> tuple[list[ArcRecord], list[int]]:
     """Every arc's guard, in order; in exclusive mode those behind the first that holds are not asked."""
-    records: list[dict[str, Any]] = []
+    records: list[ArcRecord] = []
     chosen: list[int] = []
     for index, arc in enumerate(step.arcs):
-        record: dict[str, Any] = {"step": arc.step, "matched": False}
+        record: ArcRecord = {"step": arc.step, "matched": False}
         records.append(record)
         if chosen and not step.inclusive:
             record["asked"] = False
@@ -97,15 +117,15 @@ def _guards(
     return records, chosen
 
 
-def _arc_effects(draft: Draft, run: Run, index: int, arc: ArcProgram, scope: Scope) -> dict[str, Any]:
+def _arc_effects(draft: Draft, run: Run, index: int, arc: ArcProgram, scope: Scope) -> ArcEffect:
     """What a chosen arc writes and the args of its token; later arcs see what earlier ones wrote."""
     if arc.plain and not run.args:
         return _NO_EFFECT
-    pairs: list[list[Any]] = []
+    pairs: Patch = []
     if arc.set:
         pairs = draft.evaluator.writes(("arc-set", run.id, index), arc.set, scope).pairs
     args = dict(draft.load(run.args))
-    own = draft.evaluator.value(("arc-args", run.id, index), arc.args, scope)
+    own: Any = draft.evaluator.value(("arc-args", run.id, index), arc.args, scope)
     args.update(own or {})
     if pairs:
         for path, value in pairs:
@@ -115,7 +135,7 @@ def _arc_effects(draft: Draft, run: Run, index: int, arc: ArcProgram, scope: Sco
     return {"set": [[path[1:], value] for path, value in pairs], "args": args or None}
 
 
-def _keep_together(draft: Draft, effects: list[dict[str, Any]]) -> None:
+def _keep_together(draft: Draft, effects: list[ArcEffect]) -> None:
     """What the chosen arcs write and hand on, as the one event that records it keeps it."""
     places: list[tuple[Any, Any]] = [(pair, 1) for effect in effects for pair in effect["set"]]
     places += [(effect, "args") for effect in effects if effect["args"]]
@@ -125,10 +145,10 @@ def _keep_together(draft: Draft, effects: list[dict[str, Any]]) -> None:
 
 
 def _failure_facts(
-    run: Run, step: StepProgram, chosen: list[int], output: dict[str, Any], *, listed: bool
-) -> dict[str, Any]:
+    run: Run, step: StepProgram, chosen: list[int], output: Output, *, listed: bool
+) -> FailureFacts:
     """What becomes of a failure. That of a fragment was `listed` when an arc inside the fragment took it."""
-    error = {**(output.get("error") or {}), "step": run.step}
+    error: ErrorObject = {**(output.get("error") or {}), "step": run.step}
     if not chosen:
         return {"fails": error}
     if listed:
@@ -138,11 +158,11 @@ def _failure_facts(
     return {"failure": {"step": run.step, "error": error, "taken_by": taken_by, "answered": bool(asking)}}
 
 
-def _fire(draft: Draft, run: Run, arc: ArcProgram, effect: dict[str, Any], event: dict[str, Any]) -> None:
+def _fire(draft: Draft, run: Run, arc: ArcProgram, effect: ArcEffect, event: ArcEvent) -> None:
     if effect["set"]:
         draft.emit("ctx.patched", run.id, patch=effect["set"], origin="arc", to=arc.step)
     target = draft.step(arc.step)
-    carried = {"name": event["name"], "step": event["step"]}
+    carried: ArcEvent = {"name": event["name"], "step": event["step"]}
     if target.wants_event or target.routes_only:
         carried["data"] = _small(draft, event["data"], effect["args"])
     parts = {
@@ -156,7 +176,7 @@ def _fire(draft: Draft, run: Run, arc: ArcProgram, effect: dict[str, Any], event
     enqueue(draft, arc.step, parts)
 
 
-def _small(draft: Draft, data: dict[str, Any], args: Any) -> dict[str, Any]:
+def _small(draft: Draft, data: ArcEventData, args: Json) -> ArcEventData:
     """Event data fit for a token: a payload travels as its reference when it has no room beside the args."""
     output = data["output"]
     if "ref" in output and draft.store(output.get("data")) is not output.get("data"):

@@ -4,8 +4,7 @@ Order of effects: the run's own writes, the step's set, the guards of all arcs, 
 the new tokens. An error in the step's set turns the terminal event into `step.failed`.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -16,10 +15,12 @@ from noetl.core.deciding.execution_end import awaited, cancel_left
 from noetl.core.deciding.payload_hydration import hydrated
 from noetl.core.program.evaluator import EvaluationError
 from noetl.core.program.program import StepProgram
+from noetl.core.shapes import ArcEvent, ArcEventData, ErrorObject, Output, Patch, ScopeValues, Write
 from noetl.core.state import Run
 from noetl.core.values.output import externalise, failed, problem, size_of
 from noetl.core.values.patch import apply
 from noetl.core.values.scope import Scope
+from noetl.json_value import Json
 
 PAIR_BYTES = 64  # about what stands around a value in a patch: its path, brackets
 
@@ -28,16 +29,16 @@ class RunOutcome(msgspec.Struct, frozen=True):
     """How a run ended: the terminal event's name, the output envelope, and what it still writes."""
 
     name: str
-    output: dict[str, Any]
-    writes: list[list[Any]] = []
-    extra: dict[str, Any] = {}
+    output: Output
+    writes: Patch = []
+    extra: ScopeValues = {}
     by: str = "s"
     most_bytes: int = -1  # that the output can take, where a report was measured
 
     @classmethod
-    def failed(cls, error: Mapping[str, Any], **parts: Any) -> "RunOutcome":
+    def failed(cls, error: ErrorObject) -> "RunOutcome":
         """A run that ended in an error."""
-        return cls("step.failed", failed(error), **parts)
+        return cls("step.failed", failed(error))
 
 
 def finish(draft: Draft, run: Run, outcome: RunOutcome) -> None:
@@ -57,7 +58,9 @@ def finish(draft: Draft, run: Run, outcome: RunOutcome) -> None:
     if before == "loop.done" and outcome.name == "step.failed":
         outcome = replace(outcome, extra={**outcome.extra, "was": before})
     fragment = (
-        synthesize.requested(draft, run, outcome) if step.synthesize and outcome.name == "step.done" else None
+        synthesize.requested(draft, run, outcome.output)
+        if step.synthesize and outcome.name == "step.done"
+        else None
     )
     if isinstance(fragment, dict):
         outcome, fragment = replace(outcome, name="step.failed", output=failed(fragment)), None
@@ -70,7 +73,7 @@ def finish(draft: Draft, run: Run, outcome: RunOutcome) -> None:
 
 
 def _end(
-    draft: Draft, run: Run, outcome: RunOutcome, written: Sequence[Any] = (), left_out: Sequence[str] = ()
+    draft: Draft, run: Run, outcome: RunOutcome, written: Sequence[Write] = (), left_out: Sequence[str] = ()
 ) -> None:
     """Record the end, and call back the children that nothing waits for any more."""
     children = awaited(draft, run) if run.parked else []
@@ -79,13 +82,11 @@ def _end(
         cancel_left(draft, children, f"the step run {run.id} that waited for it is over")
 
 
-def publish(
-    draft: Draft, run: Run, pairs: list[list[Any]], origin: str = "run", at: str | None = None
-) -> None:
+def publish(draft: Draft, run: Run, pairs: Patch, origin: str = "run", at: str | None = None) -> None:
     """Make kept writes effective: ctx through `ctx.patched`, step in the run itself."""
     if not pairs:
         return
-    patch: list[list[Any]] = []
+    patch: Patch = []
     room, used = draft.program.max_payload_bytes, 0
     for path, value in pairs:
         if path[0] != "ctx":
@@ -103,7 +104,7 @@ def publish(
         run.step_scope = apply(run.step_scope, own)
 
 
-def _boundary(draft: Draft, run: Run, outcome: RunOutcome) -> tuple[RunOutcome, list[list[Any]], list[str]]:
+def _boundary(draft: Draft, run: Run, outcome: RunOutcome) -> tuple[RunOutcome, Patch, list[str]]:
     """The step's `output`, its schema, and its `set`; any error of them is the run's."""
     step = draft.step(run.step)
     well = outcome.name != "step.failed"
@@ -111,8 +112,9 @@ def _boundary(draft: Draft, run: Run, outcome: RunOutcome) -> tuple[RunOutcome, 
         if well and step.output is not None:
             scope = _ending(draft, run, step, outcome)
             data = draft.evaluator.value(("output", run.id), step.output, scope)
-            changed = {key: value for key, value in outcome.output.items() if key != "ref"}
-            outcome = replace(outcome, output=with_ref(draft, step, {**changed, "data": data}), most_bytes=-1)
+            changed: Output = {**outcome.output, "data": data}
+            changed.pop("ref", None)
+            outcome = replace(outcome, output=with_ref(draft, step, changed), most_bytes=-1)
         if well and (schema := step.validate.get("output")):
             data = hydrated(draft, run, outcome.output).get("data")
             draft.evaluator.fits(("output", run.id), schema, data)
@@ -126,8 +128,7 @@ def _boundary(draft: Draft, run: Run, outcome: RunOutcome) -> tuple[RunOutcome, 
     except EvaluationError as error:
         if not well:  # the first error is never replaced
             return outcome, [], [".".join(write.path) for write in step.set]
-        loop = {key: outcome.output[key] for key in ("loop",) if key in outcome.output}
-        wrong = failed(problem(error.kind, error.message), **loop)
+        wrong = failed(problem(error.kind, error.message), outcome.output.get("loop"))
         return RunOutcome("step.failed", wrong, by=outcome.by), [], []
     kept = [[path, value] for (path, _), value in zip(written.pairs, values, strict=True)]
     run.step_scope = apply(run.step_scope, [[path[1:], value] for path, value in kept if path[0] == "step"])
@@ -139,20 +140,20 @@ def _ending(draft: Draft, run: Run, step: StepProgram, outcome: RunOutcome) -> S
     return template_scopes.ending(draft, run, event, hydrated(draft, run, outcome.output))
 
 
-def event_of(run: Run, outcome: RunOutcome) -> dict[str, Any]:
+def event_of(run: Run, outcome: RunOutcome) -> ArcEvent:
     """The event as arcs see it."""
     output = outcome.output
-    data = {"output": output, "error": output.get("error"), "loop": output.get("loop")}
+    data: ArcEventData = {"output": output, "error": output.get("error"), "loop": output.get("loop")}
     return {"name": outcome.name, "step": run.step, "data": data}
 
 
 def _record(
-    draft: Draft, run: Run, outcome: RunOutcome, written: Sequence[Any], left_out: Sequence[str]
+    draft: Draft, run: Run, outcome: RunOutcome, written: Sequence[Write], left_out: Sequence[str]
 ) -> None:
     """The terminal event. Its own output is put aside when it is too large."""
     step, final_step = draft.steps[run.step], draft.program.final_step
     well = outcome.name != "step.failed"
-    data: dict[str, Any] = {"output": _recorded_output(draft, outcome), **outcome.extra}
+    data: dict[str, object] = {"output": _recorded_output(draft, outcome), **outcome.extra}
     if not well:
         data["error"] = outcome.output.get("error")
     if written:
@@ -176,7 +177,7 @@ def _failed_iterations(run: Run) -> dict[str, int]:
     return {"failed_iterations": failed} if failed else {}
 
 
-def with_ref(draft: Draft, step: StepProgram, output: dict[str, Any], most_bytes: int = -1) -> dict[str, Any]:
+def with_ref(draft: Draft, step: StepProgram, output: Output, most_bytes: int = -1) -> Output:
     """The output with a reference when its payload is large or someone reads the reference."""
     value = output.get("data")
     if "ref" in output or output["status"] != "ok":
@@ -189,7 +190,7 @@ def with_ref(draft: Draft, step: StepProgram, output: dict[str, Any], most_bytes
     return {**output, "ref": ref}
 
 
-def _large(draft: Draft, value: Any, most_bytes: int) -> bool:
+def _large(draft: Draft, value: Json, most_bytes: int) -> bool:
     """Whether a value is put aside; nothing is encoded when the report that brought it is small enough."""
     if value is None or isinstance(value, bool | int | float):
         return False
@@ -201,7 +202,7 @@ def _large(draft: Draft, value: Any, most_bytes: int) -> bool:
     return size_of(value) > program.max_payload_bytes
 
 
-def _recorded_output(draft: Draft, outcome: RunOutcome) -> dict[str, Any]:
+def _recorded_output(draft: Draft, outcome: RunOutcome) -> Output:
     output = outcome.output
     if "ref" in output and _large(draft, output.get("data"), outcome.most_bytes):
         output = {**output, "data": None}

@@ -14,10 +14,14 @@ from noetl.core.deciding.run_end import RunOutcome, finish
 from noetl.core.message import Dispatch
 from noetl.core.program.evaluator import EvaluationError
 from noetl.core.program.program import StepProgram
+from noetl.core.shapes import ArcEvent, ErrorObject
 from noetl.core.state import Token
 from noetl.core.values.output import is_reference, ok, problem, size_of
 from noetl.core.values.payload_demand import UnreadablePayload
 from noetl.core.values.scope import Scope
+from noetl.json_value import Json, JsonObject
+
+_ABSENT = UnreadablePayload("reference", "not at hand")
 
 
 class Arrival(msgspec.Struct):
@@ -26,20 +30,20 @@ class Arrival(msgspec.Struct):
     step: StepProgram
     tokens: list[Token]
     run_id: str
-    event: dict[str, Any]
-    args: dict[str, Any]
+    event: ArcEvent
+    args: JsonObject
     source: str | None
     barred: list[str]
     fragment: str | None
     bars: str | None
-    input: Any = None
+    input: JsonObject | None = None
 
     @classmethod
     def of(cls, draft: Draft, step: StepProgram, tokens: list[Token], bars: str | None) -> "Arrival":
         """Merge tokens: args key by key in arrival order, the event of the last one."""
         count = draft.state.steps.get(step.name)
         last = tokens[-1]
-        args: dict[str, Any] = {}
+        args: JsonObject = {}
         for token in tokens:
             if token.args:
                 args.update(draft.load(token.args))
@@ -55,9 +59,11 @@ class Arrival(msgspec.Struct):
         event = self.event if self.step.reads_event else None
         return template_scopes.arrival(draft, event, self.args, self.input, self.fragment)
 
-    def facts(self, draft: Draft, items: list[Any] | None = None, beside: int = 0) -> dict[str, Any]:
+    def facts(self, draft: Draft, items: list[Json] | None = None, beside: int = 0) -> dict[str, Any]:
         """What `step.scheduled` says of every run, and the items of a loop."""
-        args, own_input, collection = self.args or None, self.input, items
+        args: Json = self.args or None
+        own_input: Json = self.input
+        collection: Json = items
         if args or own_input or collection:
             values = draft.kept([args, own_input, collection], lambda: beside + size_of(self.event))
             args, own_input, collection = values
@@ -77,14 +83,14 @@ class Arrival(msgspec.Struct):
         return facts
 
 
-def fail_before_start(draft: Draft, arrived: Arrival, error: dict[str, Any]) -> None:
+def fail_before_start(draft: Draft, arrived: Arrival, error: ErrorObject) -> None:
     """Schedule a run only to record why it cannot start."""
     for token in arrived.tokens:
         draft.emit("token.claimed", token=token.id, step=arrived.step.name)
     _schedule_failed(draft, arrived, error, "input")
 
 
-def _schedule_failed(draft: Draft, arrived: Arrival, error: dict[str, Any], place: str) -> None:
+def _schedule_failed(draft: Draft, arrived: Arrival, error: ErrorObject, place: str) -> None:
     draft.emit("step.scheduled", arrived.run_id, **arrived.facts(draft), problem=error, place=place)
     finish(draft, draft.state.runs[arrived.run_id], RunOutcome.failed(error))
 
@@ -134,17 +140,17 @@ def _complete_at_once(draft: Draft, arrived: Arrival) -> None:
         finish(draft, run, loop.outcome(draft, run))
         return
     carried = (arrived.event.get("data") or {}).get("output")
-    finish(draft, run, RunOutcome("step.done", dict(carried) if carried else ok()))
+    finish(draft, run, RunOutcome("step.done", {**carried} if carried else ok()))
 
 
-def _bounds(draft: Draft, arrived: Arrival) -> dict[str, Any]:
+def _bounds(draft: Draft, arrived: Arrival) -> dict[str, int]:
     """The run's timeout and deadline, rendered now."""
     step, bounds = arrived.step, {}
     for name, value in (("timeout_ms", step.timeout), ("deadline", step.deadline)):
         if value.static and value.value is None:
             continue
         scope = arrived.scope(draft)
-        seconds = draft.evaluator.value(("limits", arrived.run_id, name), value, scope)
+        seconds: Any = draft.evaluator.value(("limits", arrived.run_id, name), value, scope)
         try:
             bounds[name] = int(float(seconds) * 1000)
         except (TypeError, ValueError, OverflowError):
@@ -167,22 +173,23 @@ def _known_collection(draft: Draft, arrived: Arrival) -> dict[str, Any]:
     return {}
 
 
-def _items(draft: Draft, arrived: Arrival) -> list[Any]:
+def _items(draft: Draft, arrived: Arrival) -> list[Json]:
     """The loop's collection as a list."""
     assert arrived.step.loop is not None
     scope = arrived.scope(draft)
     value = draft.evaluator.value(("loop", arrived.run_id), arrived.step.loop.collection, scope)
-    if is_reference(value):
-        key = value["locator"].get("key")
-        if key not in draft.hydrated or isinstance(draft.hydrated[key], UnreadablePayload):
-            raise EvaluationError(
-                "reference", f"loop of step {arrived.step.name!r}: its reference is missing or expired"
-            )
-        value = draft.hydrated[key]
-    return as_items(value, arrived.step.name)
+    if not is_reference(value):
+        return as_items(value, arrived.step.name)
+    locator = value["locator"]
+    key = locator.get("key") if isinstance(locator, dict) else None
+    payload = draft.hydrated.get(key, _ABSENT) if isinstance(key, str) else _ABSENT
+    if isinstance(payload, UnreadablePayload):
+        message = f"loop of step {arrived.step.name!r}: its reference is missing or expired"
+        raise EvaluationError("reference", message)
+    return as_items(payload, arrived.step.name)
 
 
-def as_items(value: Any, step: str) -> list[Any]:
+def as_items(value: Json | range | tuple[Json, ...], step: str) -> list[Json]:
     """A collection as a list of items; a mapping gives {key, value} pairs."""
     if isinstance(value, dict):
         return [{"key": key, "value": item} for key, item in value.items()]

@@ -6,21 +6,21 @@ knows a secret.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from noetl.core.deciding.draft import in_place
 from noetl.core.program.program import Program, StepProgram, TaskProgram
 from noetl.core.state import Run, State
+from noetl.core.values.payload_demand import Payloads
 
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _encode = msgspec.json.encode
 
 
 def names_secret(
-    program: Program, state: State, run: Run, name: str, hydrated: Mapping[str, Any] | None = None
+    program: Program, state: State, run: Run, name: str, hydrated: Payloads | None = None
 ) -> bool:
     """Whether the step of a run names a secret."""
     step = program.steps[run.step]
@@ -57,7 +57,7 @@ def _texts(task: TaskProgram) -> Iterator[str]:
     yield from _leaves([auth, task.input.value, dict(task.literal), task.call.value])
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _leaves(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -75,7 +75,7 @@ def _namings(tasks: Iterable[TaskProgram]) -> Iterator[str]:
         yield from (text for text in _below(given, keys) if _TEMPLATE.search(text))
 
 
-def _below(value: Any, keys: set[str]) -> Iterator[str]:
+def _below(value: object, keys: set[str]) -> Iterator[str]:
     """Texts under one of some keys, however deep."""
     if isinstance(value, dict):
         for key, item in value.items():
@@ -88,7 +88,7 @@ def _below(value: Any, keys: set[str]) -> Iterator[str]:
             yield from _below(item, keys)
 
 
-def _is_known(program: Program, state: State, run: Run, name: str, hydrated: Mapping[str, Any]) -> bool:
+def _is_known(program: Program, state: State, run: Run, name: str, hydrated: Payloads) -> bool:
     """Whether the playbook or what the execution was given to work with has a name."""
     if any(name in _written(program, step) for step in program.steps.values()):
         return True

@@ -1,6 +1,6 @@
 """The start of an execution: the request is recorded, then judged, then its first token is on its way."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from noetl.core.deciding.draft import Draft
@@ -8,6 +8,7 @@ from noetl.core.deciding.execution_end import tell_parent
 from noetl.core.deciding.router import enqueue
 from noetl.core.deciding.tokens import settle
 from noetl.core.message import Answer, Start
+from noetl.core.shapes import TokenParts
 from noetl.core.values.event_size import RIDES_BYTES, leaves, portions
 from noetl.core.values.output import size_of
 from noetl.core.values.patch import assign
@@ -56,7 +57,7 @@ def _begin(draft: Draft, message: Start) -> None:
         enqueue(draft, draft.program.entry, {"event": event})
     else:
         tokens = message.kept["tokens"]
-        facts: dict[str, Any] = {"of": message.retry_of, "tokens": len(tokens)}
+        facts: dict[str, object] = {"of": message.retry_of, "tokens": len(tokens)}
         for part in _kept_portions(message.kept["state"], draft.program.max_payload_bytes):
             draft.emit("execution.restored", **facts, **part)
             facts["more"] = True
@@ -66,7 +67,7 @@ def _begin(draft: Draft, message: Start) -> None:
     settle(draft)
 
 
-def _restore(draft: Draft, token: dict[str, Any]) -> None:
+def _restore(draft: Draft, token: TokenParts) -> None:
     """Put a kept token on its way, with the iterations that its run need not repeat."""
     parts = {key: value for key, value in token.items() if key not in ("step", "loop")}
     enqueue(draft, token["step"], parts)
@@ -84,7 +85,7 @@ def _restore(draft: Draft, token: dict[str, Any]) -> None:
         draft.emit("loop.restored", **facts, iterations=dict(iterations), **more)
 
 
-def _kept_portions(state: dict[str, Any], room: int) -> Iterator[dict[str, Any]]:
+def _kept_portions(state: Mapping[str, Any], room: int) -> Iterator[Mapping[str, object]]:
     """What a retry keeps, in portions that one event can hold: mappings key by key, lists item by item."""
     if size_of(state) <= room:
         yield state

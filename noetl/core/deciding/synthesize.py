@@ -4,29 +4,29 @@ Only the server synthesises. A fragment is checked with the same rules as any pl
 `<origin>.<n>.<step>`, and the log keeps it as it was normalised, so that replay never renders it again.
 """
 
-from typing import Any
-
 from noetl.core.deciding import router, template_scopes
 from noetl.core.deciding.draft import Draft
 from noetl.core.deciding.payload_hydration import hydrated
 from noetl.core.program.evaluator import EvaluationError
 from noetl.core.program.fragment import extended, fragment_problems, normalised
 from noetl.core.program.program import Program
+from noetl.core.shapes import ArcEvent, ErrorObject, FragmentEnd, FragmentOrigin, Output
 from noetl.core.state import Fragment, Run, Token
 from noetl.core.values.output import problem, size_of
+from noetl.json_value import JsonObject
 
-Steps = list[dict[str, Any]]
+Steps = list[JsonObject]
 
 
-def requested(draft: Draft, run: Run, outcome: Any) -> Steps | dict[str, Any] | None:
+def requested(draft: Draft, run: Run, output: Output) -> Steps | ErrorObject | None:
     """The fragment a finished step asks for; an error when it is not valid; None when it is empty."""
     step = draft.step(run.step)
     wanted = step.synthesize
     assert wanted is not None
     assert step.synthesize_from is not None
-    event = {"name": outcome.name, "step": run.step, "data": {"output": outcome.output}}
+    event: ArcEvent = {"name": "step.done", "step": run.step, "data": {"output": output}}
     try:
-        scope = template_scopes.ending(draft, run, event, hydrated(draft, run, outcome.output))
+        scope = template_scopes.ending(draft, run, event, hydrated(draft, run, output))
         steps = draft.evaluator.value(("synthesize", run.id), step.synthesize_from, scope)
     except EvaluationError as error:
         return problem("synthesis", error.message, **error.details)
@@ -49,7 +49,7 @@ def requested(draft: Draft, run: Run, outcome: Any) -> Steps | dict[str, Any] | 
 
 def extend(draft: Draft, run: Run, steps: Steps) -> None:
     """Add a fragment to the workflow and route into its first step."""
-    origin = {
+    origin: FragmentOrigin = {
         "args": run.args,
         "input": run.input,
         "step": run.step_scope,
@@ -91,7 +91,7 @@ def _inside(fragments: dict[str, Fragment], name: str | None, origin: str) -> bo
 
 def _route_origin(draft: Draft, fragment: Fragment) -> None:
     kept = fragment.run
-    nothing: dict[str, Any] = {
+    nothing: FragmentEnd = {
         "name": "step.done",
         "step": fragment.step,
         "output": {"status": "ok", "data": None},

@@ -3,6 +3,7 @@
 from typing import Any
 
 from noetl.core.deciding.draft import Draft, in_place, readable
+from noetl.core.shapes import ArcEvent, Output
 from noetl.core.state import Run
 from noetl.core.values.patch import rests_elsewhere
 from noetl.core.values.payload_demand import UnreadablePayload, in_envelope
@@ -10,12 +11,13 @@ from noetl.core.values.scope import Scope
 from noetl.dsl.net.routing import flags_of
 from noetl.dsl.templates.values import Envelope
 from noetl.errors import NotFound
+from noetl.json_value import JsonObject
 
 
 def arrival(
     draft: Draft,
-    event: dict[str, Any] | None,
-    args: dict[str, Any],
+    event: ArcEvent | None,
+    args: JsonObject,
     given: Any = None,
     fragment: str | None = None,
 ) -> Scope:
@@ -50,7 +52,7 @@ def arrival(
     )
 
 
-def departure(draft: Draft, run: Run, event: dict[str, Any] | None, output: dict[str, Any]) -> Scope:
+def departure(draft: Draft, run: Run, event: ArcEvent | None, output: Output) -> Scope:
     """The scope of a finished run: step output, step set and arcs, on the current ctx."""
     given = readable(run.input, draft.hydrated) if rests_elsewhere(run.input) else run.input
     scope = arrival(draft, event, draft.load(run.args), given, run.fragment)
@@ -65,7 +67,7 @@ def departure(draft: Draft, run: Run, event: dict[str, Any] | None, output: dict
     return scope
 
 
-def ending(draft: Draft, run: Run, event: dict[str, Any] | None, output: dict[str, Any]) -> Scope:
+def ending(draft: Draft, run: Run, event: ArcEvent | None, output: Output) -> Scope:
     """The scope of a step's output and set: the run itself and its tasks have names, and mean this run."""
     scope = departure(draft, run, event, output)
     if draft.step(run.step).reads_itself:
@@ -74,7 +76,7 @@ def ending(draft: Draft, run: Run, event: dict[str, Any] | None, output: dict[st
     return scope
 
 
-def _with_payload(draft: Draft, event: dict[str, Any]) -> dict[str, Any]:
+def _with_payload(draft: Draft, event: ArcEvent) -> ArcEvent:
     """The event with its output's payload in place when that was put aside and is at hand."""
     data = event.get("data") or {}
     output = data.get("output") or {}
@@ -82,7 +84,7 @@ def _with_payload(draft: Draft, event: dict[str, Any]) -> dict[str, Any]:
     return event if whole is output else {**event, "data": {**data, "output": whole}}
 
 
-def _steps(draft: Draft, fragment: str | None) -> dict[str, Any]:
+def _steps(draft: Draft, fragment: str | None) -> dict[str, Output]:
     """Finished steps by name; inside a fragment its own steps also by the names its author wrote."""
     results = draft.state.results
     if fragment is None:

@@ -117,7 +117,7 @@ def _render_input(draft: Draft, arrived: run_start.Arrival) -> Any:
 
 def _enter(draft: Draft, arrived: run_start.Arrival, admission: Admission) -> None:
     name = "token.claimed" if admission.allow else "token.refused"
-    seen: Mapping[str, Any] = _NOTHING
+    seen: Mapping[str, object] = _NOTHING
     if admission.rule is not None:
         seen = {"rule": admission.rule, "guards": admission.guards}
     if not admission.allow:

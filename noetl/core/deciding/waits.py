@@ -1,7 +1,6 @@
 """Pipelines that wait without a slot: for a time, a signal or a child; and leases sent out again."""
 
 import hashlib
-from collections.abc import Mapping
 from typing import Any
 
 from noetl.core.deciding.draft import Draft, loaded
@@ -15,8 +14,10 @@ from noetl.core.message import (
     StartChild,
     waits_as,
 )
+from noetl.core.shapes import ErrorObject, Output, Parent
 from noetl.core.state import Lease, Run, State
 from noetl.core.values.output import failed, ok, problem
+from noetl.core.values.payload_demand import Payloads
 
 MAX_DEPTH = 32
 
@@ -61,7 +62,7 @@ def child_call(state: State, run: Run, address: str) -> StartChild:
     """The call of the child that a pipeline waits for, the same each time it is asked for."""
     parked = run.parked[address]
     call = parked.call or {}
-    parent = {
+    parent: Parent = {
         "execution_id": state.execution_id,
         "run": run.id,
         "at": address,
@@ -72,7 +73,7 @@ def child_call(state: State, run: Run, address: str) -> StartChild:
     return StartChild(parked.child or "", call["path"], call.get("version"), call.get("input"), parent)
 
 
-def answer(draft: Draft, run: Run, address: str, output: dict[str, Any], **facts: Any) -> None:
+def answer(draft: Draft, run: Run, address: str, output: Output, **facts: object) -> None:
     """Give a waiting pipeline its answer, and a worker if it has none."""
     parked = run.parked[address]
     kept = {**output, "data": draft.store(output["data"])}
@@ -146,7 +147,7 @@ def child_ended(draft: Draft, message: ChildEnded) -> None:
     answer(draft, run, address, failed(_child_error(message)))
 
 
-def _child_error(message: ChildEnded) -> dict[str, Any]:
+def _child_error(message: ChildEnded) -> ErrorObject:
     """The error of a child, the cause first; of children of children only the cause is told, and whose."""
     own, path = message.error or {}, [message.execution_id]
     if own.get("kind") == "child":
@@ -181,14 +182,14 @@ def forsaken(state: State) -> list[ControlChild]:
     return [ControlChild(child, "cancel", "what waited for it is over") for child in state.left]
 
 
-def undelivered(state: State, hydrated: Mapping[str, Any]) -> list[Deliver]:
+def undelivered(state: State, hydrated: Payloads) -> list[Deliver]:
     """Answers for pipelines that wait under a lease; after a crash nobody knows whether they were brought."""
     return [
         Deliver(
             lease.id,
             address,
             waits_as(parked.label, parked.visit, parked.attempt),
-            {key: loaded(value, hydrated) for key, value in parked.output.items()},
+            {**parked.output, "data": loaded(parked.output.get("data"), hydrated)},
         )
         for lease in state.leases.values()
         if lease.out

@@ -4,19 +4,24 @@ Large values of its scopes stay in the result store: the order has their markers
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeVar
 
 from noetl.core.deciding.draft import in_place, loaded, stored_refs
 from noetl.core.message import LoopOrder, WorkOrder
 from noetl.core.program.program import Program, StepProgram
-from noetl.core.state import DONE, FAILED, Lease, Run, State
+from noetl.core.shapes import Checkpoint, IterationRecord, Output, Patch
+from noetl.core.state import DONE, FAILED, Lease, LoopState, Run, State
 from noetl.core.values.loop_merge import spread
 from noetl.core.values.patch import apply, rests_elsewhere
+from noetl.core.values.payload_demand import Payloads
 from noetl.core.values.scheduling_scopes import seen
 from noetl.core.values.scope import pruned
+from noetl.json_value import JsonObject
+
+V = TypeVar("V")
 
 
-def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[str, Any]) -> WorkOrder:
+def build_order(state: State, program: Program, lease: Lease, hydrated: Payloads) -> WorkOrder:
     """Everything the worker of a lease needs: ctx and finished steps are those of the run's scheduling."""
     run = state.runs[lease.run]
     step = program.steps[run.step]
@@ -52,56 +57,65 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
     return order
 
 
-def _workload(workload: dict[str, Any], keys: frozenset[str] | None) -> dict[str, Any]:
+def _workload(workload: JsonObject, keys: frozenset[str] | None) -> JsonObject:
     """The entries that are read; one that rests in the result store has no entries yet."""
     return workload if rests_elsewhere(workload) and keys != frozenset() else pruned(workload, keys)
 
 
-def scopes_of(order: WorkOrder) -> list[Any]:
+def scopes_of(order: WorkOrder) -> list[JsonObject | None]:
     """The values of an order that may rest in the result store."""
     return [order.workload, order.ctx, order.input, order.args, order.step_scope]
 
 
-def put_in_place(order: WorkOrder, payloads: Mapping[str, Any]) -> None:
+def put_in_place(order: WorkOrder, payloads: Payloads) -> None:
     """Put the values of an order that rest in the result store back where they are read."""
     order.workload, order.ctx, order.input, order.args, order.step_scope = (
         in_place(kept, payloads) for kept in scopes_of(order)
     )
 
 
-def _frame(frame: dict[str, Any], hydrated: Mapping[str, Any]) -> dict[str, Any]:
+def _frame(frame: Checkpoint, hydrated: Payloads) -> Checkpoint:
     """A checkpoint with its values in place."""
-    whole = _with_writes(frame, hydrated)
-    for key in ("prev", "output"):
-        if key in whole:
-            whole[key] = loaded(whole[key], hydrated)
-    for key in ("iter", "step", "results"):
-        if key in whole:
-            whole[key] = {name: loaded(value, hydrated) for name, value in whole[key].items()}
+    whole: Checkpoint = {**frame}
+    if "writes" in frame:
+        whole["writes"] = _writes(frame["writes"], hydrated)
+    if "prev" in frame:
+        whole["prev"] = loaded(frame["prev"], hydrated)
+    if "output" in frame:
+        whole["output"] = loaded(frame["output"], hydrated)
+    if "results" in frame:
+        whole["results"] = _scope(frame["results"], hydrated)
+    if "iter" in frame:
+        whole["iter"] = _scope(frame["iter"], hydrated)
+    if "step" in frame:
+        whole["step"] = _scope(frame["step"], hydrated)
     return whole
 
 
-def _outcome(outcome: dict[str, Any], hydrated: Mapping[str, Any]) -> dict[str, Any]:
+def _scope(scope: Mapping[str, V], hydrated: Payloads) -> dict[str, V]:
+    return {name: loaded(value, hydrated) for name, value in scope.items()}
+
+
+def _outcome(outcome: IterationRecord, hydrated: Payloads) -> IterationRecord:
     """How an iteration ended, with its output and what its error tells in place."""
-    whole = _with_writes(outcome, hydrated)
-    for part, key in (("output", "data"), ("error", "details")):
-        if key in (whole.get(part) or ()):
-            whole[part] = {**whole[part], key: loaded(whole[part][key], hydrated)}
+    whole: IterationRecord = {**outcome}
+    if "writes" in outcome:
+        whole["writes"] = _writes(outcome["writes"], hydrated)
+    output, error = outcome.get("output"), outcome.get("error")
+    if output and "data" in output:
+        whole["output"] = {**output, "data": loaded(output["data"], hydrated)}
+    if error and "details" in error:
+        whole["error"] = {**error, "details": loaded(error["details"], hydrated)}
     return whole
 
 
-def _with_writes(kept: dict[str, Any], hydrated: Mapping[str, Any]) -> dict[str, Any]:
-    if "writes" not in kept:
-        return dict(kept)
-    writes = [
-        [path, one]
-        for path, value in kept["writes"]
-        for one in spread(value, lambda aside: loaded(aside, hydrated))
+def _writes(writes: Patch, hydrated: Payloads) -> Patch:
+    return [
+        [path, one] for path, value in writes for one in spread(value, lambda aside: loaded(aside, hydrated))
     ]
-    return {**kept, "writes": writes}
 
 
-def _results(state: State, run: Run, names: frozenset[str]) -> dict[str, dict[str, Any]]:
+def _results(state: State, run: Run, names: frozenset[str]) -> dict[str, Output]:
     """Finished steps by name; inside a fragment also by the name its author wrote."""
     results = seen(state.results, run.results_then)
     found = {name: results[name] for name in names if name in results}
@@ -111,7 +125,7 @@ def _results(state: State, run: Run, names: frozenset[str]) -> dict[str, dict[st
     return found
 
 
-def _step_scope(run: Run, step: StepProgram) -> dict[str, Any]:
+def _step_scope(run: Run, step: StepProgram) -> JsonObject:
     """In a sequential loop on another worker, what earlier iterations wrote to `step` is there."""
     if run.loop is None or step.loop is None or step.loop.parallel:
         return run.step_scope
@@ -122,7 +136,7 @@ def _step_scope(run: Run, step: StepProgram) -> dict[str, Any]:
     return scope
 
 
-def _loop_order(run: Run, lease: Lease, hydrated: Mapping[str, Any]) -> LoopOrder | None:
+def _loop_order(run: Run, lease: Lease, hydrated: Payloads) -> LoopOrder | None:
     loop = run.loop
     if loop is None:
         return None
@@ -134,7 +148,7 @@ def _loop_order(run: Run, lease: Lease, hydrated: Mapping[str, Any]) -> LoopOrde
     return LoopOrder(total=loop.total, lo=lo, hi=hi, share=lease.share, items=items[lo:hi], finished=finished)
 
 
-def _known(loop: Any, index: int) -> dict[str, Any]:
+def _known(loop: LoopState, index: int) -> IterationRecord:
     """That an iteration is over; its output stays with the server."""
     if loop.marks[index] == FAILED:
         return {"error": loop.errors.get(str(index), {"kind": "failed", "message": "failed earlier"})}

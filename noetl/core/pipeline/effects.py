@@ -1,15 +1,18 @@
 """What a pipeline asks of the shell that drives it, and how it ends. Plain data."""
 
-from collections.abc import Generator, Mapping
-from typing import Any
+from collections.abc import Generator
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
 from noetl.core.event import Event
 from noetl.core.pipeline.frame import Frame
-from noetl.core.program.program import TaskProgram
+from noetl.core.program.program import TaskProgram, TaskSpec
+from noetl.core.shapes import ErrorObject, Output, Reference
+from noetl.json_value import Json, JsonObject
 
-LOGS = "$logs"  # what a tool printed travels beside its output, into the task's event
+T = TypeVar("T")
+LOGS: Final = "$logs"  # what a tool printed travels beside its output, into the task's event
 
 
 class RunTool(msgspec.Struct, frozen=True):
@@ -17,12 +20,12 @@ class RunTool(msgspec.Struct, frozen=True):
 
     task: TaskProgram
     label: str
-    input: Mapping[str, Any]
-    spec: Mapping[str, Any]
-    auth: Any
+    input: JsonObject
+    spec: TaskSpec
+    auth: Json
     attempt: int
     key: str
-    prev: Any
+    prev: Json
     at: str
 
 
@@ -35,7 +38,7 @@ class NeedSecrets(msgspec.Struct, frozen=True):
 class NeedPayloads(msgspec.Struct, frozen=True):
     """Have payloads at hand in `Surroundings.loaded`: whose, and their references; answered with nothing."""
 
-    refs: list[tuple[str, dict[str, Any]]]
+    refs: list[tuple[str, Reference]]
 
 
 class Sleep(msgspec.Struct, frozen=True):
@@ -56,7 +59,7 @@ class CallBlock(msgspec.Struct, frozen=True):
     block: str
     label: str
     at: str  # the address of the block's pipeline, another one for each call
-    input: Mapping[str, Any]
+    input: JsonObject
     frame: Frame
     keyed: str  # the same as far as idempotency keys are concerned
     bound: float | None = None  # seconds the whole call may take
@@ -70,14 +73,15 @@ class Ended(msgspec.Struct, frozen=True):
     """How a pipeline ended. `handed_back`: it stopped at a task boundary and its frame is the checkpoint."""
 
     well: bool
-    output: dict[str, Any]
-    error: dict[str, Any] | None = None
+    output: Output
+    error: ErrorObject | None = None
     broke: bool = False
     answered: bool = False  # it failed, and no attempt under its last key can have been carried out unseen
     handed_back: bool = False
 
 
-Drive = Generator[Effect, Any, Ended]
+Driven: TypeAlias = Generator[Effect, Any, T]  # each effect says what it is answered with
+Drive = Driven[Ended]
 HANDED_BACK = Ended(True, {}, handed_back=True)
 
 
@@ -88,18 +92,18 @@ class Visit(msgspec.Struct):
     label: str
     visit: int
     started: bool = False
-    logs: Any = None
+    logs: list[str] | None = None
     answered: bool = False
-    input: Mapping[str, Any] = {}
+    input: JsonObject = {}
 
 
-def parking(frame: Frame, visit: "Visit", data: dict[str, Any]) -> Park:
+def parking(frame: Frame, visit: "Visit", data: dict[str, object]) -> Park:
     """Wait without a slot, but not for longer than the calls around it may take."""
     bound = {} if frame.within is None else {"within": frame.within}
     return Park(task_event(frame, visit, "task.parked", {**data, **bound}))
 
 
-def task_event(frame: Frame, visit: Visit, name: str, data: dict[str, Any] | None) -> Event:
+def task_event(frame: Frame, visit: Visit, name: str, data: dict[str, object] | None) -> Event:
     """Something that happened in one attempt at one task."""
     around, attempt = frame.around, max(frame.attempt, 1)
     return Event(

@@ -3,17 +3,18 @@
 import hashlib
 import math
 import re
-from collections.abc import Generator, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
 
 from noetl.core.pipeline import task_policy
-from noetl.core.pipeline.effects import CallBlock, Effect, Sleep, Visit, parking
+from noetl.core.pipeline.effects import CallBlock, Driven, Sleep, Visit, parking
 from noetl.core.pipeline.frame import Frame
 from noetl.core.program.evaluator import EvaluationError, binding
+from noetl.core.program.program import TaskSpec
+from noetl.core.shapes import Output, Patch
 from noetl.core.values.output import failed, ok, problem
 from noetl.dsl.templates.limits import TemplateError
+from noetl.json_value import Json, JsonObject
 
 SHORT_WAIT_S = 5.0
 CALL_DEPTH = 32  # blocks inside one another: as deep as playbooks may call playbooks
@@ -28,7 +29,7 @@ def idempotency_key(frame: Frame, visit: Visit) -> str:
     return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()[:32]
 
 
-def answered(answer: dict[str, Any], waiting: str) -> dict[str, Any]:
+def answered(answer: Output, waiting: str) -> Output:
     """The output of a wait or child. An approval that was declined is an error."""
     data = answer.get("data")
     if waiting == "wait" and isinstance(data, dict) and data.get("approved") is False:
@@ -39,13 +40,13 @@ def answered(answer: dict[str, Any], waiting: str) -> dict[str, Any]:
     return answer
 
 
-def bound_s(spec: Mapping[str, Any]) -> float | None:
+def bound_s(spec: TaskSpec) -> float | None:
     """The seconds one attempt may take; connect and read timeouts are the tool's own."""
     seconds = spec.get("timeout")
     return seconds if isinstance(seconds, int | float) and not isinstance(seconds, bool) else None
 
 
-def with_bound(spec: Mapping[str, Any], label: str) -> Mapping[str, Any]:
+def with_bound(spec: TaskSpec, label: str) -> TaskSpec:
     """A rendered spec whose timeout is a number, also when a template made a text of it."""
     given = spec.get("timeout")
     if not isinstance(given, str | bool | list):
@@ -60,19 +61,19 @@ def with_bound(spec: Mapping[str, Any], label: str) -> Mapping[str, Any]:
     return {**spec, "timeout": number}
 
 
-def too_slow(label: str, bound: float) -> dict[str, Any]:
+def too_slow(label: str, bound: float) -> Output:
     """The output of a task that took longer than its timeout."""
     return failed(problem("timeout", f"task {label!r} took longer than {bound:g} s", retryable=True))
 
 
-def _noop(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, Any, dict[str, Any]]:
+def _noop(frame: Frame, visit: Visit, bound: float | None) -> Driven[Output]:
     yield from ()  # a generator like the others, though it never waits
     return ok(frame.prev)
 
 
-def _wait(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, Any, dict[str, Any]]:
+def _wait(frame: Frame, visit: Visit, bound: float | None) -> Driven[Output]:
     given, now = visit.input, frame.around.now()
-    data: dict[str, Any] = {"for": "wait"}
+    data: dict[str, object] = {"for": "wait"}
     try:
         seconds = _wait_s(given, now)
     except EvaluationError as error:
@@ -111,7 +112,7 @@ def _signal_name(frame: Frame, visit: Visit) -> str | None:
     return place + "".join(_INDEX.findall(frame.at))
 
 
-def _wait_s(given: Mapping[str, Any], now: int) -> float | None:
+def _wait_s(given: JsonObject, now: int) -> float | None:
     if given.get("seconds") is not None:
         return task_policy.seconds(given["seconds"], now)
     if given.get("until") is not None:
@@ -119,7 +120,7 @@ def _wait_s(given: Mapping[str, Any], now: int) -> float | None:
     return None
 
 
-def _moment(value: Any) -> int:
+def _moment(value: Json) -> int:
     try:
         moment = datetime.fromisoformat(str(value))
     except ValueError:
@@ -132,14 +133,14 @@ def _moment(value: Any) -> int:
     return int(moment.timestamp() * 1000)
 
 
-def _playbook(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, Any, dict[str, Any]]:
+def _playbook(frame: Frame, visit: Visit, bound: float | None) -> Driven[Output]:
     task = visit.task
     try:
         call = dict(task.call.render(binding(task.call, frame.scope(task.label))))
     except TemplateError as error:
         return failed(problem("template", f"call of task {visit.label!r}: {error.message}"))
     call["input"] = dict(visit.input)
-    data = {
+    data: dict[str, object] = {
         "for": "child",
         "call": call,
         "key": idempotency_key(frame, visit),
@@ -148,7 +149,7 @@ def _playbook(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effe
     if bound is not None:
         data["expires"] = frame.around.now() + int(bound * 1000)
     frame.waiting = "child"
-    answer: dict[str, Any] = yield parking(frame, visit, data)
+    answer: Output = yield parking(frame, visit, data)
     frame.waiting = None
     return answer
 
@@ -158,7 +159,7 @@ def _call(visit: Visit, number: int) -> str:
     return visit.label if (visit.visit, number) == (1, 1) else f"{visit.label}.{visit.visit}.{number}"
 
 
-def _workbook(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, Any, dict[str, Any]]:
+def _workbook(frame: Frame, visit: Visit, bound: float | None) -> Driven[Output]:
     task = visit.task
     block = task.block or task.label
     if frame.prefix.count("/") >= CALL_DEPTH:
@@ -170,12 +171,13 @@ def _workbook(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effe
         frame.call_ends = frame.around.now() + int(bound * 1000)
         frame.moved = True  # what waits inside is told of together with this
     frame.inside = at
-    output, writes = yield CallBlock(
+    ended: tuple[Output, Patch] = yield CallBlock(
         block, visit.label, at, visit.input, frame, keyed=keyed, bound=bound, ends=frame.call_ends
     )
     frame.inside, frame.call_ends = None, None
+    output, writes = ended
     frame.write(writes)
-    return output  # type: ignore[no-any-return]
+    return output
 
 
 OWN_KINDS = frozenset({"noop", "wait", "playbook"})

@@ -4,24 +4,27 @@ A frame at a task boundary is a checkpoint; the checkpoint is plain JSON. Drivin
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from noetl.core.event import Event
 from noetl.core.message import Payload
-from noetl.core.program.program import Pipeline, Program
+from noetl.core.program.program import Limits, Pipeline, Program
+from noetl.core.shapes import Checkpoint, Output, Patch, ScopeValues
 from noetl.core.values.event_size import MARKER_BYTES
 from noetl.core.values.loop_merge import compact
 from noetl.core.values.output import encoded, externalise, size_of
-from noetl.core.values.patch import OPERANDS, STORED, assign, holds_mark
+from noetl.core.values.patch import OPERANDS, assign, holds_mark, marker
+from noetl.core.values.payload_demand import UnreadablePayload
 from noetl.core.values.redact import Redactor
 from noetl.core.values.scope import Scope
 from noetl.dsl.sugar.labels import entered, name_of
 from noetl.dsl.templates.values import Envelope
+from noetl.json_value import Json, JsonObject
 
-Writes = list[list[Any]]
-_NO_STEPS: Mapping[str, Any] = {}
+V = TypeVar("V")
+_NO_STEPS: Mapping[str, Output] = {}
 
 
 class PipelineContext(msgspec.Struct):
@@ -31,17 +34,17 @@ class PipelineContext(msgspec.Struct):
     run: str
     step: str
     program: Program
-    workload: Mapping[str, Any]
-    args: Mapping[str, Any]
-    steps: Mapping[str, Any]
-    limits: Mapping[str, Any]
+    workload: JsonObject
+    args: JsonObject
+    steps: Mapping[str, Output]
+    limits: Limits
     now: Callable[[], int]
     spread: Callable[[], float]  # a number in [0, 1) for jitter
     events: list[Event] = []
     payloads: list[Payload] = []
     redactor: Redactor = msgspec.field(default_factory=Redactor)
     aside: bool = False  # results of some of `steps` rest in the result store
-    loaded: dict[str, Any] = {}  # payloads of those that were read here, by key
+    loaded: dict[str, Json | UnreadablePayload] = {}  # payloads of those that were read here, by key
     jumped: bool = False  # a pipeline jumped since the last report
     repeated: bool = False  # the work was handed out before: any call may have been made already
     stopping: bool = False  # pipelines stop at their next task boundary
@@ -57,15 +60,15 @@ class Frame(msgspec.Struct):
     at: str
     pipeline: Pipeline
     around: PipelineContext
-    input: Mapping[str, Any]
-    ctx: dict[str, Any]
-    step: dict[str, Any]
-    iter: dict[str, Any]
-    iterators: Mapping[str, Any] = {}
+    input: JsonObject
+    ctx: JsonObject
+    step: JsonObject
+    iter: JsonObject
+    iterators: JsonObject = {}
     prefix: str = ""  # `<task>/` inside a workbook block
     buffered: bool = False  # in a parallel loop: ctx writes wait for the iteration's end
     reduced: Mapping[tuple[str, ...], str] = {}  # paths whose writes are operands
-    args: Mapping[str, Any] = {}
+    args: JsonObject = {}
     pc: int = 0
     visits: dict[str, int] = {}
     passed: dict[str, int] = {}
@@ -79,15 +82,15 @@ class Frame(msgspec.Struct):
     within: int | None = None  # when the timeouts of the calls that it is inside of end it
     call_ends: int | None = None  # when the timeout of the call that it makes does
     inside: str | None = None  # the address of the block that is being called
-    prev: Any = None
-    output: dict[str, Any] | None = None
-    results: dict[str, dict[str, Any]] = {}
-    writes: Writes = []  # not yet sent
+    prev: Json = None
+    output: Output | None = None
+    results: dict[str, Output] = {}
+    writes: Patch = []  # not yet sent
     moved: bool = False  # went on since the last checkpoint
-    aside: dict[int, tuple[Any, Any]] = {}  # values put aside, by identity
-    aside_before: dict[int, tuple[Any, Any]] = {}  # by the checkpoint before
+    aside: dict[int, tuple[object, JsonObject]] = {}  # values put aside, by identity
+    aside_before: dict[int, tuple[object, JsonObject]] = {}  # by the checkpoint before
 
-    def write(self, pairs: Writes) -> None:
+    def write(self, pairs: Patch) -> None:
         """Apply the pairs of one `set`."""
         for path, value in pairs:
             scope, rest = path[0], path[1:]
@@ -111,7 +114,7 @@ class Frame(msgspec.Struct):
                 self.passed = {label: n for label, n in self.passed.items() if not label.startswith(inside)}
         self.pc = target
 
-    def scope(self, task: str, own_input: Mapping[str, Any] | None = None) -> Scope:
+    def scope(self, task: str, own_input: JsonObject | None = None) -> Scope:
         """What templates of a task see; with the task's own input over the step's when it is rendered.
 
         Without a task: what is rendered around the pipeline. A block sees no finished steps: it is called.
@@ -139,7 +142,7 @@ class Frame(msgspec.Struct):
         steps = around.steps if not self.prefix else _NO_STEPS
         return Scope(fixed, chain, self.results, steps, task, payloads=around.loaded, most=most)
 
-    def checkpoint(self) -> dict[str, Any]:
+    def checkpoint(self) -> Checkpoint:
         """The frame as plain JSON. Outside parallel loops the pending ctx writes are sent with it."""
         named = self.pipeline.named
         self.aside, self.aside_before = {}, self.aside  # what neither names any more is let go
@@ -174,18 +177,19 @@ class Frame(msgspec.Struct):
         if size_of(kept) > self.around.limits["max_payload_bytes"]:
             kept |= self._smallest()
         self.moved = False
-        return {
+        left = {
             key: value
             for key, value in kept.items()
             if value is not None and (key == "prev" or value not in ({}, [], 0))
         }
+        return cast("Checkpoint", left)
 
-    def _smallest(self) -> dict[str, Any]:
+    def _smallest(self) -> dict[str, object]:
         """What of a checkpoint can be put aside, put aside."""
         named = self.pipeline.mentions.bare()
         wanted = {label: one for label, one in self.results.items() if name_of(label) in named}
         own = {key: value for key, value in self.iter.items() if key != "parent"}
-        scopes = {"iter": own, "step": self.step, "results": wanted}
+        scopes: dict[str, ScopeValues] = {"iter": own, "step": self.step, "results": wanted}
         return {
             "prev": self.stored(self.prev, MARKER_BYTES),
             "output": self.stored(self.output, MARKER_BYTES),
@@ -196,17 +200,17 @@ class Frame(msgspec.Struct):
             },
         }
 
-    def fit(self, pairs: Writes) -> Writes:
-        """Writes fit for an event, however many and large they are."""
+    def fit(self, pairs: Patch) -> Patch:
+        """Patch fit for an event, however many and large they are."""
         limit = self.around.limits["max_payload_bytes"]
         pairs = compact(pairs, self.reduced)
         fitting = [[path, self.stored(value)] for path, value in pairs]
         return fitting if size_of(fitting) <= limit else self._gathered(pairs)
 
-    def _gathered(self, pairs: Writes) -> Writes:
-        """Writes of which the operands of one path rest together."""
-        operands: dict[tuple[str, ...], list[Any]] = {}
-        gathered: Writes = []
+    def _gathered(self, pairs: Patch) -> Patch:
+        """Patch of which the operands of one path rest together."""
+        operands: dict[tuple[str, ...], list[Json]] = {}
+        gathered: Patch = []
         for path, value in pairs:
             if tuple(path) in self.reduced:
                 operands.setdefault(tuple(path), []).append(value)
@@ -216,14 +220,14 @@ class Frame(msgspec.Struct):
             [list(path), {OPERANDS: self.stored(values, MARKER_BYTES)}] for path, values in operands.items()
         ]
 
-    def fit_step(self) -> dict[str, Any]:
+    def fit_step(self) -> JsonObject:
         """The step scope fit for an event."""
         fitting = {key: self.stored(value) for key, value in self.step.items()}
         if size_of(fitting) <= self.around.limits["max_payload_bytes"]:
             return fitting
         return {key: self.stored(value, MARKER_BYTES) for key, value in self.step.items()}
 
-    def stored(self, value: Any, most: int | None = None) -> Any:
+    def stored(self, value: V, most: int | None = None) -> V | JsonObject:
         """A live value fit for an event: itself, or a marker when it is large or holds a key like ours."""
         if value is None or isinstance(value, bool | int | float):
             return value
@@ -236,11 +240,11 @@ class Frame(msgspec.Struct):
                 return value
             ref, payload = externalise(around.execution_id, value)
             around.payloads.append(payload)
-            known = (value, {STORED: ref})  # the value is held, so that nothing else gets its identity
+            known = (value, marker(ref))  # the value is held, so that nothing else gets its identity
         self.aside[id(value)] = known
         return known[1]
 
-    def resume(self, kept: Mapping[str, Any]) -> None:
+    def resume(self, kept: Checkpoint) -> None:
         """Take up where a checkpoint was made."""
         label = kept.get("pc")
         self.pc = self.pipeline.labels[label] if label is not None else len(self.pipeline.tasks)

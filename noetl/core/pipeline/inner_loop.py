@@ -12,15 +12,17 @@ import msgspec
 from noetl.core.event import Event
 from noetl.core.fold import outer_index
 from noetl.core.pipeline.effects import Ended
-from noetl.core.pipeline.frame import Frame, PipelineContext, Writes
+from noetl.core.pipeline.frame import Frame, PipelineContext
 from noetl.core.pipeline.recorded_output import recorded
 from noetl.core.program.program import LoopProgram, Pipeline
+from noetl.core.shapes import ErrorObject, IterationRecord, Output, Patch
 from noetl.core.state import loop_totals
 from noetl.core.values.error_details import short
 from noetl.core.values.event_size import MARKER_BYTES, bounded_errors
 from noetl.core.values.loop_merge import merged
 from noetl.core.values.output import failed, ok, problem, size_of
 from noetl.core.values.patch import PatchProblem, assign, look_up
+from noetl.json_value import Json, JsonObject
 
 
 class InnerLoop(msgspec.Struct):
@@ -33,12 +35,12 @@ class InnerLoop(msgspec.Struct):
     total: int
     share: int
     best_effort: bool
-    input: Mapping[str, Any]
-    ctx: dict[str, Any]
-    step: dict[str, Any]
-    args: Mapping[str, Any]
-    parent: Mapping[str, Any] | None = None
-    iterators: Mapping[str, Any] = {}
+    input: JsonObject
+    ctx: JsonObject
+    step: JsonObject
+    args: JsonObject
+    parent: JsonObject | None = None
+    iterators: JsonObject = {}
     prefix: str = ""
     buffered: bool = False  # an enclosing loop is parallel
     inner: LoopProgram | None = None
@@ -46,10 +48,10 @@ class InnerLoop(msgspec.Struct):
     keyed: str | None = None  # see Frame
     within: int | None = None
 
-    def frame(self, index: int, item: Any) -> Frame:
+    def frame(self, index: int, item: Json) -> Frame:
         """The frame of one iteration."""
         name = self.loop.iterator
-        own: dict[str, Any] = {name: item, "index": index, "count": self.total}
+        own: JsonObject = {name: item, "index": index, "count": self.total}
         if self.parent is not None:
             own["parent"] = self.parent
         return Frame(
@@ -93,18 +95,18 @@ class IterationOutcome(msgspec.Struct):
     """How one iteration ended."""
 
     well: bool
-    output: dict[str, Any]
-    error: dict[str, Any] | None = None
-    writes: Writes = []
+    output: Output
+    error: ErrorObject | None = None
+    writes: Patch = []
     broke: bool = False
 
     @classmethod
-    def of(cls, ended: Ended, writes: Writes) -> "IterationOutcome":
+    def of(cls, ended: Ended, writes: Patch) -> "IterationOutcome":
         """The outcome of an iteration whose pipeline ended."""
         return cls(ended.well, ended.output, ended.error, writes, ended.broke)
 
     @classmethod
-    def known(cls, data: Mapping[str, Any]) -> "IterationOutcome":
+    def known(cls, data: IterationRecord) -> "IterationOutcome":
         """The outcome that an earlier report recorded."""
         error = data.get("error")
         return cls(error is None, data.get("output") or ok(), error, list(data.get("writes", ())))
@@ -139,21 +141,21 @@ def iteration_ended(frame: Frame, outcome: IterationOutcome) -> None:
     around.record(Event(name, around.now(), "w", around.run, frame.at, None, None, None, data or None))
 
 
-def _taken_up_again(frame: Frame, outcome: IterationOutcome) -> dict[str, Any]:
+def _taken_up_again(frame: Frame, outcome: IterationOutcome) -> Output:
     """The output of an inner iteration: whoever takes the enclosing one over goes on with it as it was."""
     most = MARKER_BYTES if outcome.writes else None  # which have room beside it then
     return {**outcome.output, "data": frame.stored(outcome.output.get("data"), most)}
 
 
-def _told_again(frame: Frame, outcome: IterationOutcome) -> dict[str, Any]:
+def _told_again(frame: Frame, outcome: IterationOutcome) -> ErrorObject:
     """The error of an inner iteration, kept like its output."""
-    error = dict(outcome.error or {})
-    return error | {key: frame.stored(error[key]) for key in ("details",) if key in error}
+    error: ErrorObject = {**(outcome.error or {})}
+    if "details" in error:
+        error["details"] = frame.stored(error["details"])
+    return error
 
 
-def inner_loop_result(
-    level: InnerLoop, outcomes: Sequence[IterationOutcome | None]
-) -> tuple[dict[str, Any], Writes]:
+def inner_loop_result(level: InnerLoop, outcomes: Sequence[IterationOutcome | None]) -> tuple[Output, Patch]:
     """What an inner loop amounts to: its output envelope and the writes it passes outward."""
     errors = [
         (i, iteration_outcome.error)
@@ -181,7 +183,7 @@ def inner_loop_result(
     return {**ok(data), "loop": totals}, writes
 
 
-def _combined(level: InnerLoop, outcomes: Sequence[IterationOutcome | None]) -> Writes:
+def _combined(level: InnerLoop, outcomes: Sequence[IterationOutcome | None]) -> Patch:
     """All writes in index order; a failed iteration contributes nothing."""
     writes = [
         (index, path, value)

@@ -4,16 +4,13 @@ Per task: before-rules, input, tool, output and set, rules, directive. `noop` ne
 The shell that drives it does all waiting and calling; see worker/.
 """
 
-from collections.abc import Generator, Mapping
-from typing import Any
-
 from noetl.core.event import index_of, iso
 from noetl.core.pipeline import task_policy
 from noetl.core.pipeline.effects import (
     HANDED_BACK,
     LOGS,
     Drive,
-    Effect,
+    Driven,
     Ended,
     NeedPayloads,
     NeedSecrets,
@@ -36,13 +33,15 @@ from noetl.core.pipeline.frame import Frame
 from noetl.core.pipeline.recorded_output import SHOWN_BYTES, recorded, shown, with_ref
 from noetl.core.pipeline.task_policy import Choice
 from noetl.core.program.evaluator import EvaluationError, TemplateEvaluator, binding
-from noetl.core.program.program import TaskProgram
+from noetl.core.program.program import TaskProgram, TaskSpec
+from noetl.core.shapes import ErrorObject, Output, Patch
 from noetl.core.values import error_details
 from noetl.core.values.output import ANSWERED, failed, not_a_mapping, ok, problem, size_of
 from noetl.core.values.schema_check import schema_problem
 from noetl.core.values.scope import Scope
 from noetl.dsl.templates.limits import TemplateError
 from noetl.dsl.templates.template import CompiledValue
+from noetl.json_value import Json, JsonObject
 
 _JUDGE = TemplateEvaluator()
 # What the engine carries out itself is known to be over, unless it was only not waited for any longer.
@@ -52,7 +51,7 @@ NOT_OVER = frozenset({"timeout", "cancelled"})
 EVENTS_AT_ONCE = 2000
 
 
-def drive(frame: Frame, answer: dict[str, Any] | None = None) -> Drive:
+def drive(frame: Frame, answer: Output | None = None) -> Drive:
     """Run a pipeline from where its frame stands; `answer` is what a parked task was waiting for."""
     tasks = frame.pipeline.tasks
     try:
@@ -70,9 +69,7 @@ def drive(frame: Frame, answer: dict[str, Any] | None = None) -> Drive:
     return Ended(True, frame.output or ok())
 
 
-def _visit(
-    frame: Frame, task: TaskProgram, answer: dict[str, Any] | None
-) -> Generator[Effect, Any, Ended | None]:
+def _visit(frame: Frame, task: TaskProgram, answer: Output | None) -> Driven[Ended | None]:
     """Come to a task: ask its before-rules on a new visit, then run it."""
     label = frame.prefix + task.label
     if frame.around.aside and (refs := frame.scope(task.label).wanted(task.reads)):
@@ -133,7 +130,7 @@ def _skipped(frame: Frame, task: TaskProgram, label: str, choice: Choice) -> End
     scope = frame.scope(task.label)
     pairs = task_policy.rendered_set(choice.program, scope)
     frame.write(pairs)
-    data = {"do": choice.do, "before": choice.rule, "set": pairs, "seen": choice.seen}
+    data: dict[str, object] = {"do": choice.do, "before": choice.rule, "set": pairs, "seen": choice.seen}
     data["to"] = _goes_to(frame, choice)
     data = {key: value for key, value in data.items() if value not in ([], {}, None)}
     visit = Visit(task, label, frame.visits[task.label])
@@ -143,9 +140,7 @@ def _skipped(frame: Frame, task: TaskProgram, label: str, choice: Choice) -> End
     return _act(frame, visit, choice, frame.output or ok(), scope)
 
 
-def _perform(
-    frame: Frame, visit: Visit, answer: dict[str, Any] | None
-) -> Generator[Effect, Any, dict[str, Any]]:
+def _perform(frame: Frame, visit: Visit, answer: Output | None) -> Driven[Output]:
     """One attempt: render the input, then do what the kind does."""
     task, around = visit.task, frame.around
     waiting, frame.waiting = frame.waiting, None
@@ -175,15 +170,15 @@ def _perform(
     return _checked(task, spec, output)
 
 
-def _is_answered(task: TaskProgram, output: dict[str, Any]) -> bool:
+def _is_answered(task: TaskProgram, output: Output) -> bool:
     """Whether an attempt is known to be over: it went well, or whoever carried it out said that it failed."""
     said = bool(output.pop(ANSWERED, False))
     if output["status"] == "ok" or said:
         return True
-    return task.kind in OWN_KINDS and output["error"]["kind"] not in NOT_OVER
+    return task.kind in OWN_KINDS and (output["error"] or {})["kind"] not in NOT_OVER
 
 
-def _own_meta(frame: Frame, visit: Visit, output: dict[str, Any]) -> dict[str, Any]:
+def _own_meta(frame: Frame, visit: Visit, output: Output) -> JsonObject:
     """The meta of a kind that the engine carries out itself."""
     data = output.get("data")
     return {
@@ -196,9 +191,7 @@ def _own_meta(frame: Frame, visit: Visit, output: dict[str, Any]) -> dict[str, A
     }
 
 
-def _carried_out(
-    frame: Frame, visit: Visit, spec: Mapping[str, Any], auth: Any
-) -> Generator[Effect, Any, dict[str, Any]]:
+def _carried_out(frame: Frame, visit: Visit, spec: TaskSpec, auth: Json) -> Driven[Output]:
     """What the kind does with an input that fits."""
     task, around = visit.task, frame.around
     wrong = schema_problem(spec.get("validate", {}).get("input"), visit.input, "input")
@@ -210,15 +203,15 @@ def _carried_out(
         text = f"task {task.label!r}: {task.kind} takes no input {', '.join(map(repr, unknown))}"
         return failed(problem("input", text))
     if engine_kind is not None:
-        output: dict[str, Any] = yield from engine_kind(frame, visit, bound_s(spec))
+        output: Output = yield from engine_kind(frame, visit, bound_s(spec))
     else:
         key = idempotency_key(frame, visit)
         output = yield RunTool(
             task, visit.label, visit.input, spec, auth, frame.attempt, key, frame.prev, frame.at
         )
-    cleaned: dict[str, Any] = around.redactor.clean(output)
-    if cleaned.get("error"):
-        cleaned = {**cleaned, "error": error_details.fitted(cleaned["error"])}
+    cleaned: Output = around.redactor.clean(output)
+    if error := cleaned.get("error"):
+        cleaned = {**cleaned, "error": error_details.fitted(error)}
     return cleaned
 
 
@@ -230,7 +223,7 @@ def _unknown_inputs(frame: Frame, visit: Visit) -> list[str]:
     return [key for key in visit.input if key not in kind.inputs]
 
 
-def _checked(task: TaskProgram, spec: Mapping[str, Any], output: dict[str, Any]) -> dict[str, Any]:
+def _checked(task: TaskProgram, spec: TaskSpec, output: Output) -> Output:
     """The output, an error when it does not fit the task's schema."""
     if output["status"] != "ok":
         return output
@@ -241,7 +234,7 @@ def _checked(task: TaskProgram, spec: Mapping[str, Any], output: dict[str, Any])
     return {**output, **failed(error), "data": output["data"]}
 
 
-def _rendered(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Mapping[str, Any]]:
+def _rendered(frame: Frame, task: TaskProgram) -> Driven[JsonObject]:
     """The task's own input; keychain entries it names are fetched first."""
     value = task.input
     if value.static:
@@ -259,25 +252,26 @@ def _rendered(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Mapping
     return {**given, **task.literal}
 
 
-def _rendered_spec(frame: Frame, task: TaskProgram) -> Mapping[str, Any]:
-    if task.spec.static:
-        return task.spec.value  # type: ignore[no-any-return]
-    return task.spec.render(binding(task.spec, frame.scope(task.label)))  # type: ignore[no-any-return]
+def _rendered_spec(frame: Frame, task: TaskProgram) -> TaskSpec:
+    spec = task.spec
+    rendered: TaskSpec = spec.value if spec.static else spec.render(binding(spec, frame.scope(task.label)))
+    return rendered
 
 
-def _secrets(names: frozenset[str]) -> Generator[Effect, Any, Mapping[str, Any]]:
-    secrets: Mapping[str, Any] | EvaluationError = yield NeedSecrets(names)
+def _secrets(names: frozenset[str]) -> Driven[JsonObject]:
+    secrets: JsonObject | EvaluationError = yield NeedSecrets(names)
     if isinstance(secrets, EvaluationError):
         raise secrets
     return secrets
 
 
-def _auth(frame: Frame, task: TaskProgram, auth: CompiledValue) -> Generator[Effect, Any, Any]:
+def _auth(frame: Frame, task: TaskProgram, auth: CompiledValue) -> Driven[Json]:
     bound = binding(auth, frame.scope(task.label))
     names = frozenset(path[1] for path in auth.paths if path[0] == "keychain" and len(path) > 1)
     if names:
         bound["keychain"] = yield from _secrets(names)
-    return auth.render(bound)
+    rendered: Json = auth.render(bound)
+    return rendered
 
 
 def _started(frame: Frame, visit: Visit) -> None:
@@ -285,19 +279,19 @@ def _started(frame: Frame, visit: Visit) -> None:
         return
     visit.started = True
     around = frame.around
-    data = None
+    data: dict[str, object] | None = None
     if visit.input and not visit.task.input.static:
         shown = around.redactor.clean(_own_input(visit))
         data = {"input": shown} if shown and size_of(shown) <= SHOWN_BYTES else None
     around.record(task_event(frame, visit, "task.started", data))
 
 
-def _own_input(visit: Visit) -> dict[str, Any]:
+def _own_input(visit: Visit) -> JsonObject:
     """What a task was given, but for what is never a template and so stands in the playbook."""
     return {key: value for key, value in visit.input.items() if key not in visit.task.literal}
 
 
-def _after(frame: Frame, visit: Visit, output: dict[str, Any]) -> dict[str, Any]:
+def _after(frame: Frame, visit: Visit, output: Output) -> Output:
     """On ok the task's `output` replaces the data, then its `set` applies; an error there is the output's."""
     task = visit.task
     output = with_ref(frame, output)
@@ -308,8 +302,9 @@ def _after(frame: Frame, visit: Visit, output: dict[str, Any]) -> dict[str, Any]
     try:
         if task.output is not None:
             data = task.output.render(binding(task.output, frame.scope(task.label, visit.input)))
-            changed = {key: value for key, value in output.items() if key != "ref"}
-            frame.output = frame.results[task.label] = output = with_ref(frame, {**changed, "data": data})
+            changed: Output = {**output, "data": data}
+            changed.pop("ref", None)
+            frame.output = frame.results[task.label] = output = with_ref(frame, changed)
         if task.set:
             scope = frame.scope(task.label, visit.input)
             frame.write(_JUDGE.writes(("task", task.label), task.set, scope).pairs)
@@ -325,7 +320,7 @@ def _kind_of(error: TemplateError | EvaluationError) -> str:
     return error.kind if isinstance(error, EvaluationError) else "template"
 
 
-def _decide(frame: Frame, visit: Visit, output: dict[str, Any]) -> Generator[Effect, Any, Ended | None]:
+def _decide(frame: Frame, visit: Visit, output: Output) -> Driven[Ended | None]:
     """Let the rules choose a directive and act on it."""
     task = visit.task
     before, frame.output = frame.output, output
@@ -356,13 +351,13 @@ def _decide(frame: Frame, visit: Visit, output: dict[str, Any]) -> Generator[Eff
 def _done(
     frame: Frame,
     visit: Visit,
-    output: dict[str, Any],
+    output: Output,
     choice: Choice,
-    pairs: list[list[Any]],
+    pairs: Patch,
     retry: float | None,
 ) -> None:
     around = frame.around
-    data: dict[str, Any] = {"output": recorded(frame, output), "do": choice.do}
+    data: dict[str, object] = {"output": recorded(frame, output), "do": choice.do}
     if choice.rule is not None:
         data["rule"] = choice.rule
     if choice.seen:
@@ -398,9 +393,7 @@ def _retry_wait(frame: Frame, visit: Visit, choice: Choice, scope: Scope) -> flo
     return task_policy.wait_s(choice.program, given, frame.attempt, frame.around.now(), frame.around.spread)
 
 
-def _wait_to_retry(
-    frame: Frame, visit: Visit, output: dict[str, Any], seconds: float
-) -> Generator[Effect, Any, None]:
+def _wait_to_retry(frame: Frame, visit: Visit, output: Output, seconds: float) -> Driven[None]:
     # An error in answer to a repeat says nothing about the first call, which may have been carried out.
     if output["status"] == "ok" or (visit.answered and (not frame.unsure or visit.task.kind in OWN_KINDS)):
         frame.answered += 1
@@ -418,9 +411,7 @@ def _wait_to_retry(
     frame.waiting = None
 
 
-def _act(
-    frame: Frame, visit: Visit, choice: Choice, output: dict[str, Any], scope: Scope | None
-) -> Ended | None:
+def _act(frame: Frame, visit: Visit, choice: Choice, output: Output, scope: Scope | None) -> Ended | None:
     """Carry out a directive that ends the visit."""
     if choice.do == "fail":
         return _fail(frame, visit, choice, output, scope)
@@ -446,9 +437,11 @@ def _target(choice: Choice) -> int:
     return choice.program.to
 
 
-def _fail(frame: Frame, visit: Visit, choice: Choice, output: dict[str, Any], scope: Scope | None) -> Ended:
+def _fail(frame: Frame, visit: Visit, choice: Choice, output: Output, scope: Scope | None) -> Ended:
     task = visit.task
-    error = dict(output.get("error") or problem("failed", f"task {task.label!r} failed by its policy"))
+    error: ErrorObject = {
+        **(output.get("error") or problem("failed", f"task {task.label!r} failed by its policy"))
+    }
     if choice.program is not None:
         message = task_policy.options(choice.program, scope or frame.scope(task.label), task.label).get(
             "message"
@@ -457,13 +450,11 @@ def _fail(frame: Frame, visit: Visit, choice: Choice, output: dict[str, Any], sc
     return _failed(frame, task, error_details.with_place(error, _own_input(visit), visit.logs or ()), output)
 
 
-def _failed(
-    frame: Frame, task: TaskProgram, error: Mapping[str, Any], output: dict[str, Any] | None = None
-) -> Ended:
-    place: dict[str, Any] = {"task": frame.prefix + task.label, "attempt": max(frame.attempt, 1)}
+def _failed(frame: Frame, task: TaskProgram, error: ErrorObject, output: Output | None = None) -> Ended:
+    place: ErrorObject = {"task": frame.prefix + task.label, "attempt": max(frame.attempt, 1)}
     iteration = index_of(frame.at)
     if iteration is not None:
         place["iteration"] = iteration
-    full = {**place, **error_details.fitted(error)}
-    output = {**(output or {"data": None}), "status": "error", "error": full}
-    return Ended(False, output, full, answered=frame.settled and not frame.unsure)
+    full: ErrorObject = {**place, **error_details.fitted(error)}
+    ended: Output = {**(output or {"data": None}), "status": "error", "error": full}
+    return Ended(False, ended, full, answered=frame.settled and not frame.unsure)

@@ -1,16 +1,16 @@
 """Outputs as the log keeps them: a payload over the limit, or one whose reference is read, is put aside."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from noetl.core.pipeline.frame import Frame
+from noetl.core.program.program import Limits
+from noetl.core.shapes import Output
 from noetl.core.values.event_size import RIDES_BYTES, largest
 from noetl.core.values.output import externalise, is_reference, size_of
+from noetl.json_value import Json
 
 SHOWN_BYTES = 2048
 
 
-def recorded(frame: Frame, output: dict[str, Any], beside: int = 0) -> dict[str, Any]:
+def recorded(frame: Frame, output: Output, beside: int = 0) -> Output:
     """The envelope as the log keeps it: a payload over the limit, or every one, is put aside.
 
     `beside`: how many bytes of the limit other values of the event take.
@@ -24,14 +24,14 @@ def recorded(frame: Frame, output: dict[str, Any], beside: int = 0) -> dict[str,
     return _put_aside(frame, output)
 
 
-def _fits(value: Any, limits: Mapping[str, Any], beside: int) -> bool:
+def _fits(value: Json, limits: Limits, beside: int) -> bool:
     size, most = size_of(value), int(limits["max_payload_bytes"])
     return size <= most and size + beside <= most + RIDES_BYTES
 
 
 def recorded_together(
-    frame: Frame, output: dict[str, Any], results: dict[str, dict[str, Any]]
-) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    frame: Frame, output: Output, results: dict[str, Output]
+) -> tuple[Output, dict[str, Output]]:
     """A run's output and those of its tasks as one event keeps them: payloads go until the rest fits."""
     if not results:
         return recorded(frame, output), {}
@@ -42,7 +42,7 @@ def recorded_together(
     return parts[0], dict(zip(results, parts[1:], strict=True))
 
 
-def _put_aside(frame: Frame, output: dict[str, Any]) -> dict[str, Any]:
+def _put_aside(frame: Frame, output: Output) -> Output:
     if is_reference(output.get("ref")):
         return {**output, "data": None}
     ref, payload = externalise(frame.around.execution_id, output.get("data"))
@@ -50,12 +50,12 @@ def _put_aside(frame: Frame, output: dict[str, Any]) -> dict[str, Any]:
     return {**output, "data": None, "ref": ref}
 
 
-def shown(value: Any) -> Any:
+def shown(value: Json) -> Json:
     """A written value as the detail event keeps it."""
     return value if size_of(value) <= SHOWN_BYTES else {"bytes": size_of(value)}
 
 
-def with_ref(frame: Frame, output: dict[str, Any]) -> dict[str, Any]:
+def with_ref(frame: Frame, output: Output) -> Output:
     if not frame.pipeline.wants_ref or output["status"] != "ok" or is_reference(output.get("ref")):
         return output
     ref, payload = externalise(frame.around.execution_id, output.get("data"))

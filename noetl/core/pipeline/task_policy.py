@@ -4,17 +4,19 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
 from noetl.core.program.evaluator import EvaluationError, GuardResult, TemplateEvaluator, binding
 from noetl.core.program.program import RuleProgram, TaskProgram
+from noetl.core.shapes import Patch, ScopeValues
 from noetl.core.values.scope import Scope
 from noetl.dsl.templates.limits import TemplateError
 
+RuleOptions: TypeAlias = Mapping[str, Any]  # attempts, delay, max_delay and message, as rendered
 JITTER = 0.25
-_NO_SET: list[list[Any]] = []
+_NO_SET: Patch = []
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -23,7 +25,7 @@ class Choice(msgspec.Struct, frozen=True):
     do: str
     rule: int | str | None = None
     program: RuleProgram | None = None
-    seen: dict[str, Any] = {}
+    seen: ScopeValues = {}
 
 
 CONTINUE, FAIL = Choice("continue"), Choice("fail")
@@ -60,23 +62,24 @@ def _holds(rule: RuleProgram, scope: Scope, place: str) -> GuardResult:
     return GuardResult(value, scope.seen(rule.guard.shown) if value else {})
 
 
-def rendered_set(rule: RuleProgram, scope: Scope) -> list[list[Any]]:
+def rendered_set(rule: RuleProgram, scope: Scope) -> Patch:
     """What the chosen rule writes."""
     if not rule.set:
         return _NO_SET
     return TemplateEvaluator().writes(("rule",), rule.set, scope).pairs
 
 
-def options(rule: RuleProgram, scope: Scope, place: str) -> Mapping[str, Any]:
+def options(rule: RuleProgram, scope: Scope, place: str) -> RuleOptions:
     """The rule's attempts, delay, max_delay and message, rendered."""
     try:
-        return rule.options.render(binding(rule.options, scope))  # type: ignore[no-any-return]
+        rendered: RuleOptions = rule.options.render(binding(rule.options, scope))
+        return rendered
     except TemplateError as problem:
         raise EvaluationError("template", f"{place}: {problem.message}") from None
 
 
 def wait_s(
-    rule: RuleProgram, given: Mapping[str, Any], attempt: int, now: int, spread: Callable[[], float]
+    rule: RuleProgram, given: RuleOptions, attempt: int, now: int, spread: Callable[[], float]
 ) -> float:
     """Seconds to wait after attempt n, capped, jitter only ever lengthening it."""
     delay = seconds(given.get("delay"), now)
@@ -101,7 +104,7 @@ def seconds(value: Any, now: int) -> float:
     return max(0.0, number)
 
 
-def _until(value: Any, now: int) -> float:
+def _until(value: object, now: int) -> float:
     try:
         moment = parsedate_to_datetime(str(value))
     except ValueError:

@@ -10,12 +10,13 @@ from typing import Any, Protocol
 import msgspec
 
 from noetl.core.program.program import Guard, Write
+from noetl.core.shapes import Patch, ScopeValues
 from noetl.core.values.output import reference_problem
-from noetl.core.values.patch import Patch
 from noetl.core.values.schema_check import schema_problem
 from noetl.core.values.scope import Scope
 from noetl.dsl.templates.limits import TemplateError
 from noetl.dsl.templates.template import CompiledValue
+from noetl.json_value import Json
 
 Place = tuple[str | int, ...]
 
@@ -34,7 +35,7 @@ class GuardResult(msgspec.Struct, frozen=True):
     """A guard's value and the operands it read."""
 
     value: bool
-    seen: dict[str, Any] = {}
+    seen: ScopeValues = {}
 
 
 class Evaluator(Protocol):
@@ -46,7 +47,7 @@ class Evaluator(Protocol):
         """Whether a guard holds."""
         ...
 
-    def value(self, place: Place, value: CompiledValue, scope: Scope) -> Any:
+    def value(self, place: Place, value: CompiledValue, scope: Scope) -> Json:
         """What a value renders to."""
         ...
 
@@ -56,7 +57,7 @@ class Evaluator(Protocol):
         """What a `set` writes; `lenient` leaves out entries whose value is missing."""
         ...
 
-    def fits(self, place: Place, schema: Any, value: Any) -> None:
+    def fits(self, place: Place, schema: Json, value: Json) -> None:
         """Hold a value against the author's schema; one that does not fit is EvaluationError."""
         ...
 
@@ -68,7 +69,7 @@ class Evaluator(Protocol):
 class SetResult(msgspec.Struct, frozen=True):
     """The pairs a `set` writes, scope first, and the targets that were left out."""
 
-    pairs: list[list[Any]]
+    pairs: Patch
     left_out: list[str] = []
 
 
@@ -87,18 +88,20 @@ class TemplateEvaluator:
             raise EvaluationError("template", f"{_where(place)}: {problem.message}") from None
         return GuardResult(value, scope.seen(guard.shown))
 
-    def value(self, place: Place, value: CompiledValue, scope: Scope) -> Any:
+    def value(self, place: Place, value: CompiledValue, scope: Scope) -> Json:
         """What a value renders to."""
         if value.static:
-            return value.value
+            literal: Json = value.value
+            return literal
         try:
-            return value.render(_binding(place, value, scope))
+            rendered: Json = value.render(_binding(place, value, scope))
         except TemplateError as problem:
             raise EvaluationError("template", f"{_where(place)}: {problem.message}") from None
+        return rendered
 
     def writes(self, place: Place, writes: Sequence[Write], scope: Scope, lenient: bool = False) -> SetResult:
         """All values rendered against the state before the set, each checked against the `_ref` rule."""
-        pairs: list[list[Any]] = []
+        pairs: Patch = []
         left_out: list[str] = []
         for write in writes:
             try:
@@ -115,7 +118,7 @@ class TemplateEvaluator:
             pairs.append([list(write.path), value])
         return SetResult(pairs, left_out)
 
-    def fits(self, place: Place, schema: Any, value: Any) -> None:
+    def fits(self, place: Place, schema: Json, value: Json) -> None:
         """Hold a value against the author's schema."""
         wrong = schema_problem(schema, value, str(place[0]))
         if wrong is not None:
@@ -126,7 +129,7 @@ class TemplateEvaluator:
         return merge()
 
 
-def binding(value: CompiledValue, scope: Scope) -> dict[str, Any]:
+def binding(value: CompiledValue, scope: Scope) -> dict[str, object]:
     """The names a value reads; EvaluationError when it reads a payload that cannot be had."""
     wrong = scope.out_of_reach(value.paths)
     if wrong is not None:
@@ -134,7 +137,7 @@ def binding(value: CompiledValue, scope: Scope) -> dict[str, Any]:
     return scope.bind(value.names)
 
 
-def _binding(place: Place, value: CompiledValue, scope: Scope) -> dict[str, Any]:
+def _binding(place: Place, value: CompiledValue, scope: Scope) -> dict[str, object]:
     try:
         return binding(value, scope)
     except EvaluationError as wrong:

@@ -6,7 +6,7 @@ Compiled once per playbook version and shared by control plane and workers. Noth
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from noetl.dsl import effective_spec, model
 from noetl.dsl import template_scope as at
@@ -20,6 +20,12 @@ from noetl.dsl.templates.template import CompiledValue, compile_template, compil
 from noetl.dsl.templates.values import ENVELOPE_FIELDS
 from noetl.dsl.tool_kind import Kind, Kinds
 from noetl.dsl.yaml.tree import plain
+from noetl.json_value import Json, JsonObject
+
+Limits: TypeAlias = Mapping[
+    str, Any
+]  # numbers where the grammar asks for them, else as the author wrote them
+TaskSpec: TypeAlias = Mapping[str, Any]  # rendered; the grammar has said what stands where
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +77,7 @@ class TaskProgram:
     label: str
     kind: str
     input: CompiledValue
-    literal: Mapping[str, Any]  # inputs that are never templates, such as python code
+    literal: Mapping[str, Json]  # inputs that are never templates, such as python code
     auth: CompiledValue | None
     call: CompiledValue
     spec: CompiledValue
@@ -170,8 +176,8 @@ class StepProgram:
     best_effort: bool
     synthesize: model.Synthesize | None
     synthesize_from: CompiledValue | None
-    validate: Mapping[str, Any]
-    limits: Mapping[str, Any]
+    validate: Mapping[str, Json]
+    limits: Limits
     mentions: PathSet  # of everything the worker renders, called blocks included
     workload_keys: frozenset[str] | None  # keys of the workload among them; None is all of it
     ctx_keys: frozenset[str] | None
@@ -213,7 +219,7 @@ class Program:
     final_step: str | None
     drain: bool
     pool: str
-    limits: Mapping[str, Any]
+    limits: Limits
     max_payload_bytes: int  # of the limits, those that every decision asks for
     max_hydrate_bytes: int
     reference_first: bool  # every payload is put aside, whatever its size
@@ -396,7 +402,7 @@ class _StepCompiler:
         bounded = step.timeout_s is not None or step.deadline_s is not None
         return not judged and not bounded and compile_value(step.whole_input or step.input).static
 
-    def _spec_of(self, task: model.Task) -> Any:
+    def _spec_of(self, task: model.Task) -> JsonObject:
         kind = self.kinds.get(task.kind) or Kind(task.kind, "")
         return effective_spec.effective_spec(self.playbook.executor, self.step, self.step.loop, task, kind)
 
@@ -435,7 +441,7 @@ def _called_blocks(tasks: Iterable[model.Task], playbook: model.Playbook) -> set
 
 
 def _block(block: model.Block, playbook: model.Playbook, kinds: Kinds, reads: _Reads) -> BlockProgram:
-    def spec_of(task: model.Task) -> Any:
+    def spec_of(task: model.Task) -> JsonObject:
         kind = kinds.get(task.kind) or Kind(task.kind, "")
         return effective_spec.effective_spec(playbook.executor, None, block.loop, task, kind)
 
@@ -453,7 +459,7 @@ def _block(block: model.Block, playbook: model.Playbook, kinds: Kinds, reads: _R
 
 def _pipeline(
     owner: Owner,
-    spec_of: Callable[[model.Task], Any],
+    spec_of: Callable[[model.Task], JsonObject],
     kinds: Kinds,
     reads: _Reads,
     outside: PathSet,
@@ -524,7 +530,7 @@ def _rule(rule: model.Rule, labels: Mapping[str, int]) -> RuleProgram:
     )
 
 
-def _guard(when: Any) -> Guard | None:
+def _guard(when: Json) -> Guard | None:
     if when is None:
         return None
     return Guard(literal=when) if isinstance(when, bool) else Guard(template=compile_value(when))

@@ -7,19 +7,21 @@ again. Starting the new execution is start.py's.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import cast
 
 from noetl.core.event import Event
 from noetl.core.program.program import Program
 from noetl.core.reading.log_history import LogHistory, PastLoop, PastRun
+from noetl.core.shapes import Output, Retained, RetainedState, RunCount, TokenParts
+from noetl.core.values.output import result_of
 from noetl.core.values.patch import apply
 from noetl.errors import Conflict, NotFound
+from noetl.json_value import Json, JsonObject
 
-RetainedRuns = dict[str, Any]
 Loops = Mapping[str, PastLoop | None]  # of runs that happen again
 
 
-def retained_by_retry(past: LogHistory, program: Program, step: str | None = None) -> RetainedRuns | None:
+def retained_by_retry(past: LogHistory, program: Program, step: str | None = None) -> Retained | None:
     """What a retry keeps: all that succeeded, of a loop its finished iterations; None: nothing had begun."""
     if not past.tokens:
         return None
@@ -31,7 +33,7 @@ def retained_by_retry(past: LogHistory, program: Program, step: str | None = Non
     return _kept(past, program, chosen, keep_iterations=True)
 
 
-def retained_by_rerun(past: LogHistory, program: Program, start: str) -> RetainedRuns | None:
+def retained_by_rerun(past: LogHistory, program: Program, start: str) -> Retained | None:
     """What a rerun from a step (its first run) or a step run keeps; None: nothing had begun."""
     if not past.tokens:
         return None
@@ -106,7 +108,7 @@ def _again(past: LogHistory, chosen: Iterable[str]) -> set[str]:
     return again
 
 
-def _kept(past: LogHistory, program: Program, chosen: set[str], *, keep_iterations: bool) -> RetainedRuns:
+def _kept(past: LogHistory, program: Program, chosen: set[str], *, keep_iterations: bool) -> Retained:
     again = _again(past, chosen | _premature(past, program, chosen))
     kept = {run_id: run for run_id, run in past.runs.items() if run_id not in again}
     loops = {run_id: _begun_loop(past.runs[run_id], program) for run_id in chosen if keep_iterations}
@@ -119,7 +121,7 @@ def _kept(past: LogHistory, program: Program, chosen: set[str], *, keep_iteratio
         and (token.discarded or token.taken_by in again)
     ]
     _check_targets(tokens, program)
-    state = {
+    state: RetainedState = {
         "ctx": _ctx(past, kept, loops),
         "results": _results(past, kept, program),
         "steps": _counts(past, kept),
@@ -129,12 +131,11 @@ def _kept(past: LogHistory, program: Program, chosen: set[str], *, keep_iteratio
         ],
         "signals": past.state.signals,
         "output": _output(past, kept),
-        "failed_iterations": _failed_iterations(past, kept) or None,
     }
-    return {
-        "state": {key: value for key, value in state.items() if value not in (None, [], {})},
-        "tokens": tokens,
-    }
+    if failed := _failed_iterations(past, kept):
+        state["failed_iterations"] = failed
+    left = {key: value for key, value in state.items() if value not in (None, [], {})}
+    return {"state": cast("RetainedState", left), "tokens": tokens}
 
 
 def _begun_loop(run: PastRun, program: Program) -> PastLoop | None:
@@ -146,19 +147,19 @@ def _begun_loop(run: PastRun, program: Program) -> PastLoop | None:
     return replace(run.loop, done=sound)
 
 
-def _token(past: LogHistory, name: str, loops: Loops, fired: set[str]) -> dict[str, Any]:
+def _token(past: LogHistory, name: str, loops: Loops, fired: set[str]) -> TokenParts:
     """A token as it is put on its way again; a join that runs again itself has not fired yet."""
     token = past.tokens[name]
     taker = past.runs.get(token.taken_by or "")
     barred = taker.barred if taker is not None else token.barred
-    parts = {**token.parts, "barred": [join for join in barred if join not in fired]}
+    parts: TokenParts = {**token.parts, "barred": [join for join in barred if join not in fired]}
     loop = loops.get(token.taken_by or "")
     if taker is not None and loop is not None and loop.done and taker.tokens[0] == name:
         parts["loop"] = {"total": loop.total, "collection": loop.collection, "iterations": loop.done}
     return parts
 
 
-def _check_targets(tokens: list[dict[str, Any]], program: Program) -> None:
+def _check_targets(tokens: list[TokenParts], program: Program) -> None:
     missing = sorted({token["step"] for token in tokens} - set(program.steps))
     if missing:
         raise Conflict(
@@ -167,9 +168,9 @@ def _check_targets(tokens: list[dict[str, Any]], program: Program) -> None:
         )
 
 
-def _ctx(past: LogHistory, kept: dict[str, PastRun], loops: Loops) -> dict[str, Any]:
+def _ctx(past: LogHistory, kept: dict[str, PastRun], loops: Loops) -> JsonObject:
     """ctx as the kept runs wrote it, the kept iterations of a sequential loop included."""
-    ctx: dict[str, Any] = past.base.get("ctx", {})
+    ctx = past.base.get("ctx", {})
     for run_id, index, patch in past.patches:
         if run_id in kept or _kept_iteration(loops.get(run_id), index):
             ctx = apply(ctx, patch)
@@ -180,9 +181,9 @@ def _kept_iteration(loop: PastLoop | None, index: int | None) -> bool:
     return loop is not None and str(index) in loop.done
 
 
-def _results(past: LogHistory, kept: dict[str, PastRun], program: Program) -> dict[str, Any]:
+def _results(past: LogHistory, kept: dict[str, PastRun], program: Program) -> dict[str, Output]:
     """The latest kept output of every step that a template reads."""
-    results: dict[str, Any] = dict(past.base.get("results", {}))
+    results = dict(past.base.get("results", {}))
     for run in kept.values():
         step_program = program.steps.get(run.step)
         if run.ended is not None and (step_program is None or step_program.read_later):
@@ -190,8 +191,8 @@ def _results(past: LogHistory, kept: dict[str, PastRun], program: Program) -> di
     return results
 
 
-def _counts(past: LogHistory, kept: dict[str, PastRun]) -> dict[str, dict[str, Any]]:
-    counts = {step: dict(count) for step, count in past.base.get("steps", {}).items()}
+def _counts(past: LogHistory, kept: dict[str, PastRun]) -> dict[str, RunCount]:
+    counts: dict[str, RunCount] = {step: {**count} for step, count in past.base.get("steps", {}).items()}
     for run in kept.values():
         count = counts.setdefault(run.step, {"runs": 0})
         count["runs"] += 1
@@ -199,21 +200,16 @@ def _counts(past: LogHistory, kept: dict[str, PastRun]) -> dict[str, dict[str, A
     return counts
 
 
-def _output(past: LogHistory, kept: dict[str, PastRun]) -> Any:
+def _output(past: LogHistory, kept: dict[str, PastRun]) -> Json:
     output = past.base.get("output")
     for run in kept.values():
         if run.result:
-            output = (
-                run.output["ref"]
-                if run.output.get("data") is None and "ref" in run.output
-                else run.output.get("data")
-            )
+            output = result_of(run.output)
     return output
 
 
 def _failed_iterations(past: LogHistory, kept: dict[str, PastRun]) -> int:
-    base: int = past.base.get("failed_iterations", 0)
-    return base + sum(run.failed_iterations for run in kept.values())
+    return past.base.get("failed_iterations", 0) + sum(run.failed_iterations for run in kept.values())
 
 
 def past_of(execution_id: str, events: Iterable[Event]) -> LogHistory:

@@ -9,9 +9,30 @@ from typing import Any
 
 from noetl.core.deciding.waiting_status import status_of
 from noetl.core.event import TERMINAL, Event, step_of
+from noetl.core.event_data import (
+    ArcRecord,
+    Controlled,
+    Enqueued,
+    Evaluated,
+    Extended,
+    Finished,
+    LeaseMoved,
+    LoopRestored,
+    Rejected,
+    Requested,
+    Restored,
+    Routed,
+    RunEnded,
+    Scheduled,
+    Signalled,
+    TaskDone,
+    TaskParked,
+    TokenMoved,
+)
 from noetl.core.fold import evolve
 from noetl.core.reading import explain_text
-from noetl.core.state import State
+from noetl.core.shapes import Failure, ScopeValues
+from noetl.core.state import Parked, Run, State
 
 EXAMPLES = 3  # of one decision that a task took again and again
 
@@ -42,7 +63,7 @@ class _Repeated:
     """A decision of one task of one run, taken perhaps many times."""
 
     count: int = 0
-    examples: list[tuple[int, str, dict[str, Any]]] = field(default_factory=list)
+    examples: list[tuple[int, str, ScopeValues]] = field(default_factory=list)
 
 
 def explain(execution_id: str, events: Iterable[tuple[int, Event]], step: str | None = None) -> Explanation:
@@ -81,57 +102,57 @@ class _Story:
 
     # The request and the end
 
-    def _requested(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _requested(self, seq: int, event: Event, data: Requested) -> None:
         kept = f", going on from execution {data['retry_of']}" if data.get("retry_of") else ""
         parent = data.get("parent")
         by = f"step run {parent['run']} of execution {parent['execution_id']}" if parent else data.get("by")
         self.say(seq, "execution", f"requested by {by}{kept}", payload=data.get("payload"))
 
-    def _evaluated(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _evaluated(self, seq: int, event: Event, data: Evaluated) -> None:
         if "error" in data:
             self.summary = f"the request could not be carried out: {explain_text.error(data['error'])}"
             self.say(seq, "execution", self.summary, error=data["error"])
 
-    def _restored(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _restored(self, seq: int, event: Event, data: Restored) -> None:
         if data.get("more"):
             return  # what had no room in the event before
         kept = ", ".join(data.get("steps", {})) or "nothing"
         self.say(seq, "execution", f"kept of execution {data['of']}: {kept}", steps=data.get("steps", {}))
 
-    def _loop_restored(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _loop_restored(self, seq: int, event: Event, data: LoopRestored) -> None:
         count = len(data["iterations"])
         text = f"{count} of {data['total']} iterations are kept and do not run again"
         self.say(seq, "loop", text, step=data["step"])
 
-    def _controlled(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _controlled(self, seq: int, event: Event, data: Controlled) -> None:
         what = event.name.partition(".")[2]
         why = f": {data['why']}" if data.get("why") else ""
         self.say(seq, "execution", f"{what} by {data.get('by')}{why}")
 
-    def _signalled(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _signalled(self, seq: int, event: Event, data: Signalled) -> None:
         self.say(seq, "execution", f"the signal '{data['signal']}' came", payload=data.get("payload"))
 
-    def _finished(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _finished(self, seq: int, event: Event, data: Finished) -> None:
         self.summary = _ending(data, self.reasons, self.state.unanswered)
         self.say(seq, "execution", self.summary, error=data.get("error"))
 
     # Tokens
 
-    def _enqueued(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _enqueued(self, seq: int, event: Event, data: Enqueued) -> None:
         came = data.get("from_run") or data.get("from")
         self.sources[data["token"]] = f"from {came}" if came else "as the first one"
 
-    def _held(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _held(self, seq: int, event: Event, data: TokenMoved) -> None:
         came, others = self.sources[data["token"]], ", ".join(data["waits_for"])
         text = f"the token that came {came} waits here: another may still come from {others}"
         self.say(seq, "token", text, step=data["step"], waits_for=data["waits_for"])
 
-    def _claimed(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _claimed(self, seq: int, event: Event, data: TokenMoved) -> None:
         if data.get("rule") is not None:
             text = explain_text.admission(data["rule"], data.get("guards", ()), allowed=True)
             self.say(seq, "token", text, step=data["step"], rule=data["rule"], guards=data.get("guards"))
 
-    def _refused(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _refused(self, seq: int, event: Event, data: TokenMoved) -> None:
         came = f"the token that came {self.sources[data['token']]} is refused"
         if data.get("reason") == "join":
             text = f"{came}: this join runs for the first token only, and that was another"
@@ -141,13 +162,13 @@ class _Story:
             )
         self.say(seq, "token", text, step=data["step"], rule=data.get("rule"), guards=data.get("guards"))
 
-    def _discarded(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _discarded(self, seq: int, event: Event, data: TokenMoved) -> None:
         text = f"the token that came {self.sources[data['token']]} is discarded: {data['reason']}"
         self.say(seq, "token", text, step=data["step"])
 
     # Runs
 
-    def _scheduled(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _scheduled(self, seq: int, event: Event, data: Scheduled) -> None:
         came = " and ".join(dict.fromkeys(self.sources[token] for token in data["tokens"]))
         many = f"{len(data['tokens'])} tokens that came {came} met" if len(data["tokens"]) > 1 else ""
         text = f"runs ({event.run}): {many or f'a token came {came}'}"
@@ -155,17 +176,17 @@ class _Story:
             text += f"; it could not start: {explain_text.error(data['problem'])}"
         self.say(seq, "step", text, event, input=data.get("input"))
 
-    def _expired(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _expired(self, seq: int, event: Event, data: LeaseMoved) -> None:
         told = explain_text.again("returned" if event.name == "lease.returned" else data.get("why", "silent"))
         self.say(seq, "step", f"its work {told} and goes out again from where it stood", event)
 
-    def _parked(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _parked(self, seq: int, event: Event, data: TaskParked) -> None:
         self._repeat(seq, event, "parked", f"waits for {explain_text.waiting(data)}", {})
 
-    def _rejected(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _rejected(self, seq: int, event: Event, data: Rejected) -> None:
         self.say(seq, "step", f"a reported {data['event']} was not accepted: {data['why']}", event)
 
-    def _task_done(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _task_done(self, seq: int, event: Event, data: TaskDone) -> None:
         directive, place = data.get("do", "continue"), (event.run, event.at, event.label, str(event.visit))
         exhausted = directive == "fail" and place in self.retrying
         self.retrying.discard(place)
@@ -176,7 +197,7 @@ class _Story:
             error = (data.get("output") or {}).get("error")
             self._repeat(seq, event, directive, text, {"error": error} if error else {})
 
-    def _repeat(self, seq: int, event: Event, what: str, text: str, facts: dict[str, Any]) -> None:
+    def _repeat(self, seq: int, event: Event, what: str, text: str, facts: ScopeValues) -> None:
         known = self.repeated.setdefault((event.run or "", event.label or "", what), _Repeated())
         known.count += 1
         if len(known.examples) < EXAMPLES:
@@ -193,7 +214,7 @@ class _Story:
                 text = f"task '{task}' did so {known.count} times in all ({what})"
                 self.say(known.examples[-1][0], "task", text, event, task=task, do=what, count=known.count)
 
-    def _ended(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _ended(self, seq: int, event: Event, data: RunEnded) -> None:
         self._tell_repeated(event)
         output = data.get("output") or {}
         counts = explain_text.loop(output.get("loop"))
@@ -205,7 +226,7 @@ class _Story:
             text += f"; not set, because a value was missing: {', '.join(data['left_out'])}"
         self.say(seq, "step", text, event, error=data.get("error"))
 
-    def _routed(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+    def _routed(self, seq: int, event: Event, data: Routed) -> None:
         if "error" in data:
             self.say(seq, "arc", f"its arcs could not be evaluated: {data['error']}", event)
             return
@@ -219,8 +240,8 @@ class _Story:
         elif "failure" in data:
             self.say(seq, "arc", explain_text.taken(data["failure"]), event)
 
-    def _extended(self, seq: int, event: Event, data: dict[str, Any]) -> None:
-        names = ", ".join(item["step"] for item in data["steps"])
+    def _extended(self, seq: int, event: Event, data: Extended) -> None:
+        names = ", ".join(str(item["step"]) for item in data["steps"])
         self.say(seq, "step", f"added steps to the workflow: {names}", event)
 
     # What is still open
@@ -247,11 +268,11 @@ class _Story:
         return Reason(self.state.seq, "step", text, step)
 
 
-def _only(record: dict[str, Any]) -> dict[str, Any]:
-    return {key: record[key] for key in ("matched", "seen", "asked") if key in record}
+def _only(record: ArcRecord) -> dict[str, object]:
+    return {key: value for key, value in record.items() if key in ("matched", "seen", "asked")}
 
 
-def _ending(data: dict[str, Any], reasons: list[Reason], unanswered: dict[str, Any] | None) -> str:
+def _ending(data: Finished, reasons: list[Reason], unanswered: Failure | None) -> str:
     if data["status"] == "completed":
         failed = data["counts"].get("failed_iterations", 0) if "counts" in data else 0
         without = f", and {explain_text.failed_iterations(failed)}" if failed else ""
@@ -269,7 +290,7 @@ def _ending(data: dict[str, Any], reasons: list[Reason], unanswered: dict[str, A
     return f"it failed because step '{step}' {why}: {explain_text.error(error)}"
 
 
-def _directive(event: Event, data: dict[str, Any], *, exhausted: bool) -> str | None:
+def _directive(event: Event, data: TaskDone, *, exhausted: bool) -> str | None:
     """What a task's policy chose, when that was more than going on."""
     directive, output = data.get("do", "continue"), data.get("output") or {}
     place = "before" if "before" in data else "rule"
@@ -290,13 +311,13 @@ def _directive(event: Event, data: dict[str, Any], *, exhausted: bool) -> str | 
     return f"went on{error}: {told}" if error else None
 
 
-def _is_plumbing(event: Event, data: dict[str, Any]) -> bool:
+def _is_plumbing(event: Event, data: TaskDone) -> bool:
     """Whether a generated task (its label has a dot) only passed on, and chose nothing the author wrote."""
     generated = "." in (event.label or "") and "before" in data
     return generated and (data.get("do") == "skip" or data["before"] == "else")
 
 
-def _doing(run: Any) -> str:
+def _doing(run: Run) -> str:
     waits = [explain_text.waiting(_facts(parked)) for parked in run.parked.values() if parked.output is None]
     if waits:
         return f"waits for {' and '.join(dict.fromkeys(waits))}"
@@ -305,11 +326,16 @@ def _doing(run: Any) -> str:
     return "is running" if run.started_at is not None else "has not been started by a worker"
 
 
-def _facts(parked: Any) -> dict[str, Any]:
-    return {key: getattr(parked, key) for key in ("signal", "approval", "child", "call")}
+def _facts(parked: Parked) -> TaskParked:
+    return {
+        "signal": parked.signal,
+        "approval": parked.approval,
+        "child": parked.child,
+        "call": parked.call,
+    }
 
 
-READERS: dict[str, Callable[[_Story, int, Event, dict[str, Any]], None]] = {
+READERS: dict[str, Callable[[_Story, int, Event, Any], None]] = {
     "playbook.execution.requested": _Story._requested,
     "playbook.request.evaluated": _Story._evaluated,
     "execution.restored": _Story._restored,

@@ -5,25 +5,28 @@ from typing import Any
 
 import msgspec
 
+from noetl.core.event_data import ArcRecord, GuardRecord, TaskDone, TaskParked
+from noetl.core.shapes import Failure, LoopTotals, ScopeValues
+from noetl.core.values.error_details import is_error
 from noetl.dsl.yaml.one_line import shortened
 
 SHOWN_CHARS = 80
 _encode = msgspec.json.encode
 
 
-def value(item: Any) -> str:
+def value(item: object) -> str:
     """A value as a reader sees it in a sentence, cut where it is long."""
     return shortened(_encode(item).decode(), SHOWN_CHARS)
 
 
-def seen(operands: Mapping[str, Any]) -> str:
+def seen(operands: ScopeValues) -> str:
     """What a guard read, in brackets; empty when it read nothing."""
     if not operands:
         return ""
     return f" ({', '.join(f'{path} = {value(item)}' for path, item in operands.items())})"
 
 
-def arc(record: Mapping[str, Any]) -> str:
+def arc(record: ArcRecord) -> str:
     """Why an arc was taken or not."""
     target, operands = record["step"], record.get("seen", {})
     if not record.get("asked", True):
@@ -35,14 +38,14 @@ def arc(record: Mapping[str, Any]) -> str:
     return f"the arc to '{target}' was not taken: {why}"
 
 
-def _wrote(record: Mapping[str, Any]) -> str:
+def _wrote(record: ArcRecord) -> str:
     writes = record.get("set", ())
     if not writes:
         return ""
     return "; it set " + ", ".join(f"ctx.{'.'.join(path)} = {value(item)}" for path, item in writes)
 
 
-def admission(rule: int | str | None, guards: Sequence[Mapping[str, Any]], *, allowed: bool) -> str:
+def admission(rule: int | str | None, guards: Sequence[GuardRecord], *, allowed: bool) -> str:
     """Which admission rule decided, and what the rules before it saw."""
     verdict = "lets it in" if allowed else "refuses it"
     if rule is None:
@@ -70,14 +73,14 @@ def details(item: Mapping[str, Any] | None) -> list[tuple[str, list[str]]]:
     found = dict((item or {}).get("details") or {})
     told = [(name, show(found.pop(key))) for key, (name, show) in _DETAILS.items() if found.get(key)]
     inner = found.pop("error", None)
-    if isinstance(inner, Mapping):
+    if is_error(inner):
         own = {name for name, _ in told}
         told += [(name, lines) for name, lines in details(inner) if name not in own]
     told += [(name, [value(found[name])]) for name in _SAID if found.get(name)]
     return told
 
 
-def _lines(text: Any) -> list[str]:
+def _lines(text: object) -> list[str]:
     return str(text).rstrip().splitlines()
 
 
@@ -88,7 +91,7 @@ def _position(place: Mapping[str, Any]) -> list[str]:
     return [f"line {place['line']}, column {place['column']}", text, caret]
 
 
-def _input(given: Any) -> list[str]:
+def _input(given: object) -> list[str]:
     return [given if isinstance(given, str) else _encode(given).decode()]
 
 
@@ -103,7 +106,7 @@ _DETAILS: dict[str, tuple[str, Callable[[Any], list[str]]]] = {
 _SAID = ("detail", "hint", "context")  # what a database adds in words
 
 
-def loop(counts: Mapping[str, Any] | None) -> str:
+def loop(counts: LoopTotals | None) -> str:
     """How the iterations of a loop went."""
     if not counts:
         return ""
@@ -121,19 +124,19 @@ def failed_iterations(number: int) -> str:
     return f"{many} of its best-effort loops failed; a retry runs those again"
 
 
-def taken(failure: Mapping[str, Any]) -> str:
+def taken(failure: Failure) -> str:
     """What became of a failure that an arc took."""
     if failure.get("answered"):
         return f"the failure was answered by the arc to '{failure['taken_by']}', whose guard asks about it"
     return f"the failure was taken, but nothing asked about it: {_unasking(failure)}"
 
 
-def unasked(failure: Mapping[str, Any]) -> str:
+def unasked(failure: Failure) -> str:
     """Why a failure that an arc took fails the execution."""
     return f"step '{failure['step']}' failed and nothing asked about it ({_unasking(failure)})"
 
 
-def _unasking(failure: Mapping[str, Any]) -> str:
+def _unasking(failure: Failure) -> str:
     return f"the arc to '{failure['taken_by']}' has no guard that reads event"
 
 
@@ -146,7 +149,7 @@ def again(why: str) -> str:
     }.get(why, "was taken from its worker, which fell silent,")
 
 
-def waiting(data: Mapping[str, Any]) -> str:
+def waiting(data: TaskParked) -> str:
     """What a parked task waits for."""
     if data.get("approval") and data["approval"] != data.get("signal"):
         return f"the approval '{data['approval']}' (signal '{data['signal']}')"
@@ -158,7 +161,7 @@ def waiting(data: Mapping[str, Any]) -> str:
     return "its next attempt" if data.get("for") == "retry" else "its time"
 
 
-def rule(data: Mapping[str, Any], place: str = "rule") -> str:
+def rule(data: TaskDone, place: str = "rule") -> str:
     """Which policy rule chose a directive, and what it saw."""
     chosen = data.get(place)
     if chosen is None:

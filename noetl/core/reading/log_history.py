@@ -6,11 +6,24 @@ here chooses what is kept; execution_retry.py does.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from noetl.core.event import TERMINAL, Event
+from noetl.core.event_data import (
+    Enqueued,
+    LoopRestored,
+    NoData,
+    Patched,
+    Restored,
+    Routed,
+    RunEnded,
+    Scheduled,
+    TokenMoved,
+)
 from noetl.core.fold import evolve, outer_index, together
+from noetl.core.shapes import Failure, IterationRecord, Output, Patch, TokenParts
 from noetl.core.state import State
+from noetl.json_value import Json
 
 TOKEN_PARTS = ("step", "from", "from_run", "event", "args")
 
@@ -19,7 +32,7 @@ TOKEN_PARTS = ("step", "from", "from_run", "event", "args")
 class PastToken:
     """A token, as it would be put on its way again, and the run that took it."""
 
-    parts: dict[str, Any]
+    parts: TokenParts
     origin: str | None  # the run it came from
     fragment: str | None
     barred: list[str] = field(default_factory=list)
@@ -32,8 +45,8 @@ class PastLoop:
     """The items of a loop and the iterations that went well."""
 
     total: int
-    collection: Any
-    done: dict[str, dict[str, Any]] = field(default_factory=dict)
+    collection: Json
+    done: dict[str, IterationRecord] = field(default_factory=dict)
     flawed: set[int] = field(default_factory=set)  # iterations inside which another one failed
 
 
@@ -46,12 +59,12 @@ class PastRun:
     fragment: str | None = None
     loop: PastLoop | None = None
     ended: str | None = None  # its terminal event
-    output: dict[str, Any] = field(default_factory=dict)
+    output: Output = field(default_factory=Output)
     barred: list[str] = field(default_factory=list)  # joins of mode `first` that were taken by others
     result: bool = False  # its output was the workflow's
     routed: bool = False  # its arcs were evaluated
     fails: bool = False  # nothing took its failure, or its arcs could not be evaluated
-    failure: dict[str, Any] | None = None  # an arc took its failure, and whether its guard asked about it
+    failure: Failure | None = None  # an arc took its failure, and whether its guard asked about it
     failed_iterations: int = 0  # that it went on without
 
     @property
@@ -72,8 +85,8 @@ class LogHistory:
     state: State
     tokens: dict[str, PastToken] = field(default_factory=dict)
     runs: dict[str, PastRun] = field(default_factory=dict)
-    patches: list[tuple[str, int | None, list[Any]]] = field(default_factory=list)  # run, iteration, patch
-    base: dict[str, Any] = field(default_factory=dict)  # what it had kept itself, when it was a retry
+    patches: list[tuple[str, int | None, Patch]] = field(default_factory=list)  # run, iteration, patch
+    base: Restored = field(default_factory=Restored)  # what it had kept itself, when it was a retry
     loops: dict[str, PastLoop] = field(default_factory=dict)  # kept iterations, by token
 
     @classmethod
@@ -87,24 +100,25 @@ class LogHistory:
             evolve(past.state, event)
         return past
 
-    def _restored(self, event: Event, data: dict[str, Any]) -> None:
-        self.base = {**self.base, **{key: together(self.base.get(key), value) for key, value in data.items()}}
+    def _restored(self, event: Event, data: Restored) -> None:
+        merged = {key: together(self.base.get(key), value) for key, value in data.items()}
+        self.base = cast("Restored", {**self.base, **merged})
 
-    def _loop_restored(self, event: Event, data: dict[str, Any]) -> None:
+    def _loop_restored(self, event: Event, data: LoopRestored) -> None:
         loop = self.loops.setdefault(data["token"], PastLoop(data["total"], data.get("collection")))
         loop.done |= data["iterations"]
 
-    def _enqueued(self, event: Event, data: dict[str, Any]) -> None:
-        parts = {key: data[key] for key in TOKEN_PARTS if key in data}
+    def _enqueued(self, event: Event, data: Enqueued) -> None:
+        parts = cast("TokenParts", {key: value for key, value in data.items() if key in TOKEN_PARTS})
         restored = len(self.tokens) < self.base.get("tokens", 0)
         origin = None if restored else data.get("from_run")  # a run of the log that it was kept from
         self.tokens[data["token"]] = PastToken(parts, origin, data.get("fragment"))
 
-    def _discarded(self, event: Event, data: dict[str, Any]) -> None:
+    def _discarded(self, event: Event, data: TokenMoved) -> None:
         token = self.tokens[data["token"]]
         token.discarded, token.barred = True, self.state.tokens[data["token"]].barred
 
-    def _scheduled(self, event: Event, data: dict[str, Any]) -> None:
+    def _scheduled(self, event: Event, data: Scheduled) -> None:
         run_id = event.run or ""
         run = self.runs[run_id] = PastRun(data["step"], data["tokens"], data.get("fragment"))
         for token in data["tokens"]:
@@ -114,31 +128,33 @@ class LogHistory:
         if run.loop is None and data.get("total"):
             run.loop = PastLoop(data["total"], data.get("collection"))
 
-    def _iteration_done(self, event: Event, data: dict[str, Any]) -> None:
+    def _iteration_done(self, event: Event, data: IterationRecord) -> None:
         run, index = self.runs[event.run or ""], outer_index(event.at)
         if index is not None and run.loop is not None:
-            run.loop.done[str(index)] = {key: data[key] for key in ("output", "writes") if key in data}
+            outcome: IterationRecord = {**data}
+            outcome.pop("error", None)
+            run.loop.done[str(index)] = outcome
 
-    def _iteration_failed(self, event: Event, data: dict[str, Any]) -> None:
+    def _iteration_failed(self, event: Event, data: NoData) -> None:
         run, index = self.runs[event.run or ""], _outermost(event.at)
         if index is not None and run.loop is not None:
             run.loop.flawed.add(index)
 
-    def _ended(self, event: Event, data: dict[str, Any]) -> None:
+    def _ended(self, event: Event, data: RunEnded) -> None:
         run = self.runs[event.run or ""]
         run.ended, run.result = event.name, bool(data.get("result"))
         run.barred = self.state.runs[event.run or ""].barred
-        run.output = data.get("output") or {"status": "error", "error": data.get("error")}
+        run.output = data.get("output") or {"status": "error", "error": data.get("error") or {}}
         if event.name != "step.failed":
             of_loop = (run.output.get("loop") or {}).get("failed", 0)  # all that older logs say of them
             run.failed_iterations = data.get("failed_iterations", of_loop)
         if event.name == "loop.done" and not run.failed_iterations:
             run.loop = None  # nothing of it can be left to do
 
-    def _patched(self, event: Event, data: dict[str, Any]) -> None:
+    def _patched(self, event: Event, data: Patched) -> None:
         self.patches.append((event.run or "", _outermost(event.at), data["patch"]))
 
-    def _routed(self, event: Event, data: dict[str, Any]) -> None:
+    def _routed(self, event: Event, data: Routed) -> None:
         run = self.runs[event.run or ""]
         run.routed, run.fails = True, "fails" in data or "error" in data
         run.failure = data.get("failure")
@@ -149,7 +165,7 @@ def _outermost(at: str | None) -> int | None:
     return int(at[1 : at.index("]")]) if at and at.startswith("[") else None
 
 
-READERS: dict[str, Callable[[LogHistory, Event, dict[str, Any]], None]] = {
+READERS: dict[str, Callable[[LogHistory, Event, Any], None]] = {
     "execution.restored": LogHistory._restored,
     "loop.restored": LogHistory._loop_restored,
     "token.enqueued": LogHistory._enqueued,

@@ -9,8 +9,8 @@ from typing import Any
 
 from noetl.core.event import TERMINAL, Event, iso, step_of
 from noetl.core.fold import outer_index
+from noetl.core.reading.views import IterationFailure, LoopIterations
 
-Data = dict[str, Any]
 ERRORS_MOST = 500
 LOOPS_MOST = 100  # a workflow may loop in a cycle; the newest are kept
 PENDING, RUNNING, DONE, FAILED, KEPT = "prdfk"
@@ -25,7 +25,7 @@ class _Loop:
     started: list[int]
     took: list[int]
     retries: dict[int, int] = field(default_factory=dict)
-    errors: dict[int, Data] = field(default_factory=dict)
+    errors: dict[int, IterationFailure] = field(default_factory=dict)
     ended: bool = False
 
 
@@ -46,7 +46,7 @@ class LoopView:
         elif event.run in self._loops:
             self._move(self._loops[event.run], event, data)
 
-    def _begin(self, event: Event, data: Data) -> None:
+    def _begin(self, event: Event, data: dict[str, Any]) -> None:
         total = int(data["total"])
         loop = _Loop(event.ts, [PENDING] * total, [-1] * total, [-1] * total)
         for token in data["tokens"]:
@@ -56,7 +56,7 @@ class LoopView:
         if len(self._loops) > LOOPS_MOST:
             del self._loops[next(iter(self._loops))]
 
-    def _move(self, loop: _Loop, event: Event, data: Data) -> None:
+    def _move(self, loop: _Loop, event: Event, data: dict[str, Any]) -> None:
         if event.name in TERMINAL:
             loop.ended = True
             return
@@ -71,7 +71,7 @@ class LoopView:
         """The runs that are loops."""
         return list(self._loops)
 
-    def shown(self, run: str) -> Data | None:
+    def shown(self, run: str) -> LoopIterations | None:
         """One run's iterations; None when it is no loop's run."""
         loop = self._loops.get(run)
         if loop is None:
@@ -94,7 +94,7 @@ class LoopView:
 COUNTED = {"queued": PENDING, "running": RUNNING, "done": DONE, "failed": FAILED, "kept": KEPT}
 
 
-def _mark(loop: _Loop, index: int, event: Event, data: Data) -> None:
+def _mark(loop: _Loop, index: int, event: Event, data: dict[str, Any]) -> None:
     offset = event.ts - loop.scheduled
     if event.name == "loop.iteration.started":
         loop.marks[index], loop.started[index] = RUNNING, offset
@@ -104,4 +104,9 @@ def _mark(loop: _Loop, index: int, event: Event, data: Data) -> None:
     loop.took[index] = offset - max(loop.started[index], 0)
     if failed and len(loop.errors) < ERRORS_MOST:
         error = data.get("error") or {}
-        loop.errors[index] = {key: error.get(key) for key in ("kind", "message", "task", "attempt")}
+        loop.errors[index] = {
+            "kind": error.get("kind"),
+            "message": error.get("message"),
+            "task": error.get("task"),
+            "attempt": error.get("attempt"),
+        }

@@ -10,11 +10,38 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noetl.core.event import TERMINAL, Event, iso, step_of
+from noetl.core.event_data import (
+    ArcRecord,
+    Controlled,
+    NoData,
+    Restored,
+    Routed,
+    RunEnded,
+    Scheduled,
+    TaskDone,
+    TokenMoved,
+)
 from noetl.core.fold import evolve
+from noetl.core.reading.views import (
+    ArcProgress,
+    ExecutionProgress,
+    LiveToken,
+    Refusal,
+    StatusTurn,
+    StepProgress,
+    TokenHold,
+    Wait,
+)
+from noetl.core.shapes import ErrorObject, LoopCounts
 from noetl.core.state import Run, State
 
-Data = dict[str, Any]
 REFUSALS_MOST = 500
+
+
+class Turn(Controlled, total=False):
+    """What is read of the events that change the status of an execution."""
+
+    status: str
 
 
 @dataclass(slots=True)
@@ -30,8 +57,8 @@ class _Step:
     started_at: int | None = None
     ended_at: int | None = None
     last: str = "idle"
-    error: Data | None = None
-    loop: Data | None = None
+    error: ErrorObject | None = None
+    loop: LoopCounts | None = None
 
 
 @dataclass(slots=True)
@@ -43,7 +70,7 @@ class _Arc:
     not_taken: int = 0
     not_asked: int = 0
     seq: int = 0
-    record: Data = field(default_factory=dict)
+    record: ArcRecord = field(default_factory=ArcRecord)
 
 
 class Progress:
@@ -53,9 +80,9 @@ class Progress:
         self.state = State(execution_id)
         self._steps: dict[str, _Step] = {}
         self._arcs: dict[tuple[str, int], _Arc] = {}
-        self._refusals: deque[Data] = deque(maxlen=REFUSALS_MOST)
-        self._history: list[Data] = []
-        self._holds: dict[str, Data] = {}
+        self._refusals: deque[Refusal] = deque(maxlen=REFUSALS_MOST)
+        self._history: list[StatusTurn] = []
+        self._holds: dict[str, TokenHold] = {}
         self._since: dict[str, dict[str, int]] = {}  # run -> address -> when it began to wait
         self._ts = 0
 
@@ -72,25 +99,37 @@ class Progress:
     def _step(self, name: str) -> _Step:
         return self._steps.setdefault(name, _Step())
 
-    def _turned(self, seq: int, event: Event, data: Data) -> None:
+    def _turned(self, seq: int, event: Event, data: Turn) -> None:
         status = data.get("status") or STATUS_AFTER[event.name]
-        told = {key: data[key] for key in ("by", "why") if data.get(key)}
-        self._history.append({"seq": seq, "at": iso(event.ts), "status": status, **told})
+        turn: StatusTurn = {"seq": seq, "at": iso(event.ts), "status": status}
+        if by := data.get("by"):
+            turn["by"] = by
+        if why := data.get("why"):
+            turn["why"] = why
+        self._history.append(turn)
 
-    def _restored(self, seq: int, event: Event, data: Data) -> None:
+    def _restored(self, seq: int, event: Event, data: Restored) -> None:
         for name in data.get("steps", {}):
             self._step(name).last = "kept"
 
-    def _held(self, seq: int, event: Event, data: Data) -> None:
+    def _held(self, seq: int, event: Event, data: TokenMoved) -> None:
         self._holds[data["token"]] = {"seq": seq, "at": iso(event.ts), "waits_for": data["waits_for"]}
 
-    def _refused(self, seq: int, event: Event, data: Data) -> None:
+    def _refused(self, seq: int, event: Event, data: TokenMoved) -> None:
         self._step(data["step"]).refused += 1
         token = self.state.tokens[data["token"]]
-        facts = {key: data.get(key) for key in ("reason", "rule", "guards")}
-        self._refusals.append({"seq": seq, "from": token.source, "step": data["step"], **facts})
+        self._refusals.append(
+            {
+                "seq": seq,
+                "from": token.source,
+                "step": data["step"],
+                "reason": data.get("reason"),
+                "rule": data.get("rule"),
+                "guards": data.get("guards"),
+            }
+        )
 
-    def _scheduled(self, seq: int, event: Event, data: Data) -> None:
+    def _scheduled(self, seq: int, event: Event, data: Scheduled) -> None:
         step = self._step(data["step"])
         for token in data["tokens"]:
             self._holds.pop(token, None)
@@ -98,14 +137,14 @@ class Progress:
         step.started_at = step.started_at or event.ts
         step.loop = None
 
-    def _parked(self, seq: int, event: Event, data: Data) -> None:
+    def _parked(self, seq: int, event: Event, data: NoData) -> None:
         self._since.setdefault(event.run or "", {})[event.at or ""] = event.ts
 
-    def _task_done(self, seq: int, event: Event, data: Data) -> None:
+    def _task_done(self, seq: int, event: Event, data: TaskDone) -> None:
         if data.get("do") == "retry":
             self._step(step_of(event.run or "")).retries += 1
 
-    def _ended(self, seq: int, event: Event, data: Data) -> None:
+    def _ended(self, seq: int, event: Event, data: RunEnded) -> None:
         run = self.state.runs[event.run or ""]
         step = self._step(run.step)
         self._since.pop(run.id, None)
@@ -115,15 +154,12 @@ class Progress:
         step.ended_at, step.duration_ms = event.ts, step.duration_ms + event.ts - run.scheduled_at
         counts = (data.get("output") or {}).get("loop")
         if counts is not None:
-            step.loop = {
-                **{key: counts[key] for key in ("total", "done", "failed")},
-                "running": 0,
-                "queued": 0,
-            }
+            total, done = counts["total"], counts["done"]
+            step.loop = LoopCounts(total=total, done=done, failed=counts["failed"], running=0, queued=0)
         elif run.loop is not None:
             step.loop = run.loop.so_far()
 
-    def _routed(self, seq: int, event: Event, data: Data) -> None:
+    def _routed(self, seq: int, event: Event, data: Routed) -> None:
         source = step_of(event.run or "")
         for order, record in enumerate(data.get("arcs", ())):
             arc = self._arcs.setdefault((source, order), _Arc(record["step"]))
@@ -135,7 +171,7 @@ class Progress:
 
     # What is shown
 
-    def shown(self) -> Data:
+    def shown(self) -> ExecutionProgress:
         """The graph's colours, counts and tokens."""
         state = self.state
         return {
@@ -152,7 +188,7 @@ class Progress:
             "error": state.error,
         }
 
-    def _shown_step(self, name: str, step: _Step) -> Data:
+    def _shown_step(self, name: str, step: _Step) -> StepProgress:
         live = [run for run in self.state.runs.values() if run.step == name]
         loops = [run.loop for run in live if run.loop is not None]
         return {
@@ -170,12 +206,12 @@ class Progress:
             "error": step.error,
         }
 
-    def _shown_token(self, token_id: str) -> Data:
+    def _shown_token(self, token_id: str) -> LiveToken:
         token = self.state.tokens[token_id]
         held = self._holds.get(token_id) if token.held else None
         return {"id": token_id, "step": token.step, "from": token.source, "held": token.held, "hold": held}
 
-    def _waits(self, run: Run) -> list[Data]:
+    def _waits(self, run: Run) -> list[Wait]:
         return [
             {
                 "run": run.id,
@@ -204,7 +240,7 @@ def _status(step: _Step, live: list[Run]) -> str:
     return "running" if started else "queued"
 
 
-def _shown_arc(source: str, order: int, arc: _Arc) -> Data:
+def _shown_arc(source: str, order: int, arc: _Arc) -> ArcProgress:
     return {
         "from": source,
         "to": arc.to,
@@ -228,7 +264,7 @@ STATUS_AFTER = {
     "execution.cancelled": "cancelling",
 }
 
-READERS: dict[str, Callable[[Progress, int, Event, Data], None]] = {
+READERS: dict[str, Callable[[Progress, int, Event, Any], None]] = {
     **dict.fromkeys(STATUS_AFTER, Progress._turned),
     "playbook.processed": Progress._turned,
     "execution.restored": Progress._restored,

@@ -8,8 +8,9 @@ from typing import Any
 
 from noetl.core.event import TERMINAL, Event, iso, step_of
 from noetl.core.reading.task_logs import texts_of
+from noetl.core.reading.views import RunOutput, TaskLine, Writer
+from noetl.core.shapes import LoopTotals, Output
 
-Data = dict[str, Any]
 OUTPUTS_MOST = 300
 LINES_MOST = 20_000
 
@@ -18,9 +19,9 @@ class Provenance:
     """The reader of one log."""
 
     def __init__(self) -> None:
-        self.writers: dict[str, Data] = {}
-        self.outputs: deque[Data] = deque(maxlen=OUTPUTS_MOST)
-        self.lines: deque[Data] = deque(maxlen=LINES_MOST)
+        self.writers: dict[str, Writer] = {}
+        self.outputs: deque[RunOutput] = deque(maxlen=OUTPUTS_MOST)
+        self.lines: deque[TaskLine] = deque(maxlen=LINES_MOST)
         self.dropped = 0
 
     def read(self, seq: int, event: Event) -> None:
@@ -48,8 +49,11 @@ class Provenance:
             "origin": origin,
         }
 
-    def _put_out(self, seq: int, event: Event, data: Data) -> None:
-        output, run = data.get("output") or {}, event.run or ""
+    def _put_out(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        output: Output = data.get("output") or Output()
+        run = event.run or ""
+        loop: LoopTotals = {**(output.get("loop") or {})}
+        loop.pop("errors", None)
         self.outputs.append(
             {
                 "seq": seq,
@@ -61,11 +65,11 @@ class Provenance:
                 "ref": output.get("ref"),
                 "bytes": (output.get("meta") or {}).get("bytes"),
                 "error": data.get("error"),
-                "loop": {key: value for key, value in (output.get("loop") or {}).items() if key != "errors"},
+                "loop": loop,
             }
         )
 
-    def _logged(self, seq: int, event: Event, data: Data) -> None:
+    def _logged(self, seq: int, event: Event, data: dict[str, Any]) -> None:
         for line, level in texts_of(data):
             self.dropped += len(self.lines) == LINES_MOST
             self.lines.append(
@@ -81,11 +85,11 @@ class Provenance:
                 }
             )
 
-    def found(self, text: str = "", step: str | None = None) -> list[Data]:
+    def found(self, text: str = "", step: str | None = None) -> list[TaskLine]:
         """The lines that have a text in them, perhaps of one step only."""
         wanted = text.casefold()
         return [
             line
             for line in self.lines
-            if wanted in line["text"].casefold() and (step is None or step_of(line["run"]) == step)
+            if wanted in line["text"].casefold() and (step is None or step_of(line["run"] or "") == step)
         ]

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noetl.core.event import TERMINAL, Event, iso
+from noetl.core.event_data import Enqueued, LoopStarted, NoData, Scheduled, StepStarted, TaskDone, TaskParked
+from noetl.core.reading.views import ExecutionTimeline, RunLine, TaskBar
 
-Data = dict[str, Any]
 RUNS_MOST = 5000  # of one execution; a cycle may have more, and the newest are kept
 TASKS_MOST = 400  # of one run; a pagination may have thousands of visits
 
@@ -77,10 +78,10 @@ class Timeline:
         if reader is not None and known:
             reader(self, event, event.data or {})
 
-    def _enqueued(self, event: Event, data: Data) -> None:
+    def _enqueued(self, event: Event, data: Enqueued) -> None:
         self._tokens[data["token"]] = data.get("from_run")
 
-    def _scheduled(self, event: Event, data: Data) -> None:
+    def _scheduled(self, event: Event, data: Scheduled) -> None:
         sources = [self._tokens.pop(token, None) for token in data["tokens"]]
         known = [source for source in dict.fromkeys(sources) if source in self._lines]
         run = event.run or ""
@@ -90,21 +91,21 @@ class Timeline:
             self._left_out += 1
             del self._lines[next(iter(self._lines))]
 
-    def _started(self, event: Event, data: Data) -> None:
+    def _started(self, event: Event, data: StepStarted) -> None:
         line = self._lines[event.run or ""]
         line.started, line.worker, line.status = line.started or event.ts, data.get("worker"), "running"
 
-    def _loop_started(self, event: Event, data: Data) -> None:
+    def _loop_started(self, event: Event, data: LoopStarted) -> None:
         if event.at is None:
             self._lines[event.run or ""].total = data.get("total")
 
-    def _iteration(self, event: Event, data: Data) -> None:
+    def _iteration(self, event: Event, data: NoData) -> None:
         if (event.at or "").count("[") == 1:
             line = self._lines[event.run or ""]
             failed = event.name == "loop.iteration.failed"
             line.failed, line.done = line.failed + failed, line.done + (not failed)
 
-    def _task_started(self, event: Event, data: Data) -> None:
+    def _task_started(self, event: Event, data: NoData) -> None:
         line = self._lines[event.run or ""]
         if line.total is not None:
             return
@@ -112,13 +113,13 @@ class Timeline:
         line.open[bar.address, bar.label] = bar
         line.add(bar)
 
-    def _task_parked(self, event: Event, data: Data) -> None:
+    def _task_parked(self, event: Event, data: TaskParked) -> None:
         line = self._lines[event.run or ""]
         key = (event.at or "", event.label or "")
         if key in line.open and data.get("for") != "retry":
             line.open[key].what = "child" if data.get("child") else "wait"
 
-    def _task_done(self, event: Event, data: Data) -> None:
+    def _task_done(self, event: Event, data: TaskDone) -> None:
         line = self._lines[event.run or ""]
         bar = line.open.pop((event.at or "", event.label or ""), None)
         if bar is None:
@@ -132,7 +133,7 @@ class Timeline:
             pause.what = "delay"
             line.add(pause)
 
-    def _line_ended(self, event: Event, data: Data) -> None:
+    def _line_ended(self, event: Event, data: NoData) -> None:
         line = self._lines[event.run or ""]
         line.ended, line.status = event.ts, "failed" if event.name == "step.failed" else "done"
         line.started = line.started or event.ts
@@ -140,7 +141,7 @@ class Timeline:
             bar.ended, bar.status = event.ts, line.status
         line.open.clear()
 
-    def _processed(self, event: Event, data: Data) -> None:
+    def _processed(self, event: Event, data: NoData) -> None:
         self._ended = True
 
     def critical(self) -> list[str]:
@@ -158,7 +159,7 @@ class Timeline:
         """Each ended run's step and how long it took."""
         return [(line.step, line.ended - line.scheduled) for line in self._lines.values() if line.ended]
 
-    def shown(self) -> Data:
+    def shown(self) -> ExecutionTimeline:
         """All runs in the order they were scheduled."""
         first = self._first or 0
         return {
@@ -175,8 +176,8 @@ def _end(line: _Line) -> int:
     return line.ended or line.scheduled
 
 
-def _shown_line(line: _Line, first: int) -> Data:
-    shown: Data = {
+def _shown_line(line: _Line, first: int) -> RunLine:
+    shown: RunLine = {
         "run": line.run,
         "step": line.step,
         "from": line.sources,
@@ -193,7 +194,7 @@ def _shown_line(line: _Line, first: int) -> Data:
     return shown
 
 
-def _shown_bar(bar: _Bar, first: int) -> Data:
+def _shown_bar(bar: _Bar, first: int) -> TaskBar:
     return {
         "task": bar.label,
         "visit": bar.visit,
@@ -207,7 +208,7 @@ def _shown_bar(bar: _Bar, first: int) -> Data:
     }
 
 
-READERS: dict[str, Callable[[Timeline, Event, Data], None]] = {
+READERS: dict[str, Callable[[Timeline, Event, Any], None]] = {
     "token.enqueued": Timeline._enqueued,
     "step.scheduled": Timeline._scheduled,
     "step.started": Timeline._started,

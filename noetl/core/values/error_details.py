@@ -3,10 +3,12 @@
 The names are the contract (docs/reference/error-kinds.md). Secrets are taken out before anything is cut.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeGuard
 
+from noetl.core.shapes import ErrorObject, ScopeValues
 from noetl.core.values.output import bounded, size_of
+from noetl.json_value import Json
 
 MESSAGE_CHARS = 4_000
 TRACEBACK_CHARS = 4_000
@@ -18,10 +20,10 @@ LONG = frozenset({"traceback", "body", "stderr", "position", "input", "log"})
 LOG_LINES = 5
 
 
-def fitted(error: Mapping[str, Any]) -> dict[str, Any]:
+def fitted(error: ErrorObject) -> ErrorObject:
     """An error as it is recorded: message and details cut where they are long."""
     details, message = error.get("details"), error.get("message")
-    fit = {**error}
+    fit: ErrorObject = {**error}
     if isinstance(message, str) and len(message) > MESSAGE_CHARS:
         fit["message"] = ends(message, MESSAGE_CHARS)
     if details:
@@ -32,9 +34,9 @@ def fitted(error: Mapping[str, Any]) -> dict[str, Any]:
     return fit
 
 
-def with_place(error: Mapping[str, Any], given: Mapping[str, Any], log: Sequence[str]) -> dict[str, Any]:
+def with_place(error: ErrorObject, given: ScopeValues, log: Sequence[str]) -> ErrorObject:
     """An error that also says what its task was given, and what it printed last."""
-    own: dict[str, Any] = {}
+    own: dict[str, object] = {}
     if given:
         own["input"] = bounded(dict(given), TEXT_CHARS)
     if log:
@@ -43,7 +45,7 @@ def with_place(error: Mapping[str, Any], given: Mapping[str, Any], log: Sequence
     return {**error, "details": {**own, **(error.get("details") or {})}}
 
 
-def short(error: Mapping[str, Any]) -> dict[str, Any]:
+def short(error: ErrorObject) -> ErrorObject:
     """An error as one of many: without what takes room."""
     details = error.get("details") or {}
     if LONG.isdisjoint(details):
@@ -51,13 +53,18 @@ def short(error: Mapping[str, Any]) -> dict[str, Any]:
     return {**error, "details": {name: value for name, value in details.items() if name not in LONG}}
 
 
-def _fitted(name: str, value: Any) -> Any:
+def _fitted(name: str, value: Json) -> object:
     if isinstance(value, str):
         cut = {"traceback": _lines, "stderr": _end}.get(name, _beginning)
         return cut(value)
-    if name == "error" and isinstance(value, dict):
+    if name == "error" and is_error(value):
         return fitted(value)
     return bounded(value, TEXT_CHARS)
+
+
+def is_error(value: object) -> TypeGuard[ErrorObject]:
+    """Whether a detail of an error is an error itself: that of a child."""
+    return isinstance(value, dict)
 
 
 def ends(text: str, chars: int) -> str:

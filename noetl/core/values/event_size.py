@@ -6,10 +6,15 @@ Nothing is put aside here; whoever builds an event asks what is to be.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
+from noetl.core.shapes import ErrorObject, IterationError
 from noetl.core.values.output import bounded, size_of
 from noetl.core.values.patch import rests_elsewhere
+from noetl.json_value import Json
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 ENVELOPE_BYTES = 64 * 1024
 RIDES_BYTES = 8 * 1024  # values that are no larger together ride in the envelope
@@ -33,9 +38,9 @@ def largest(sizes: Sequence[int], room: int) -> list[int]:
     return chosen
 
 
-def portions(pairs: Iterable[tuple[Any, Any]], room: int) -> Iterator[list[tuple[Any, Any]]]:
+def portions(pairs: Iterable[tuple[K, V]], room: int) -> Iterator[list[tuple[K, V]]]:
     """Names with their values in order, as many together as there is room for in one event; at least one."""
-    portion: list[tuple[Any, Any]] = []
+    portion: list[tuple[K, V]] = []
     used = 0
     for name, value in pairs:
         size = size_of(value) + size_of(name)
@@ -49,8 +54,8 @@ def portions(pairs: Iterable[tuple[Any, Any]], room: int) -> Iterator[list[tuple
 
 
 def leaves(
-    scope: Mapping[str, Any], room: int, path: tuple[str, ...] = ()
-) -> Iterator[tuple[list[str], Any]]:
+    scope: Mapping[str, Json], room: int, path: tuple[str, ...] = ()
+) -> Iterator[tuple[list[str], Json]]:
     """The parts of a scope by path: mappings that have no room in one event are taken apart."""
     for key, value in scope.items():
         here = (*path, key)
@@ -60,12 +65,12 @@ def leaves(
             yield list(here), value
 
 
-def bounded_errors(errors: Sequence[tuple[int, Any]]) -> list[dict[str, Any]]:
+def bounded_errors(errors: Sequence[tuple[int, ErrorObject | None]]) -> list[IterationError]:
     """The errors of a loop by index: the first of them whole, the others in short when there is no room."""
-    listed: list[dict[str, Any]] = []
+    listed: list[IterationError] = []
     room = ERRORS_BYTES - _SHORT_BYTES * len(errors)
     for index, error in errors:
-        whole = {"index": index, "error": error}
+        whole: IterationError = {"index": index, "error": error}
         size = size_of(whole)
         if size > _SHORT_BYTES and size - _SHORT_BYTES > room:
             whole = {"index": index, "error": _in_short(error or {})}
@@ -75,6 +80,6 @@ def bounded_errors(errors: Sequence[tuple[int, Any]]) -> list[dict[str, Any]]:
     return listed
 
 
-def _in_short(error: Mapping[str, Any]) -> dict[str, Any]:
+def _in_short(error: ErrorObject) -> ErrorObject:
     message = bounded(str(error.get("message")), _SHORT_CHARS)
-    return {"kind": bounded(error.get("kind"), _SHORT_CHARS), "message": message, "shortened": True}
+    return {"kind": bounded(error.get("kind", "failed"), _SHORT_CHARS), "message": message, "shortened": True}

@@ -7,15 +7,16 @@ the outermost reducer alone.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
-from noetl.core.values.patch import OPERANDS, Patch, PatchProblem, reduce_writes, same
+from noetl.core.shapes import Patch, Write
+from noetl.core.values.patch import OPERANDS, PatchProblem, reduce_writes, same
+from noetl.json_value import Json
 
 Path = tuple[str, ...]
-Write = tuple[int, list[str], Any]  # index of the iteration, path with the scope first, value
+IterationWrite = tuple[int, list[str], Json]  # index of the iteration, path with the scope first, value
 
 
-def spread(value: Any, load: Callable[[Any], Any]) -> Iterator[Any]:
+def spread(value: Json, load: Callable[[Json], Json]) -> Iterator[Json]:
     """The operands that a kept value stands for, live."""
     if isinstance(value, dict) and value.keys() == {OPERANDS}:
         operands = load(value[OPERANDS])
@@ -28,7 +29,7 @@ def compact(pairs: Patch, reduced: Mapping[Path, str]) -> Patch:
     """Writes without those that the same pipeline has overwritten itself; operands all count."""
     if len(pairs) < 2:
         return pairs
-    kept: dict[tuple[Any, ...], list[Any]] = {}
+    kept: dict[tuple[str | int, ...], Write] = {}
     for number, pair in enumerate(pairs):
         path = tuple(pair[0])
         key = (number,) if path in reduced else path
@@ -38,16 +39,16 @@ def compact(pairs: Patch, reduced: Mapping[Path, str]) -> Patch:
 
 
 def merged(
-    writes: Iterable[Write],
+    writes: Iterable[IterationWrite],
     *,
     reduce: Mapping[Path, str],
     parallel: bool,
-    existing: Callable[[Path], Any],
+    existing: Callable[[Path], Json],
     outer: Mapping[Path, str] | None = None,
 ) -> Patch:
     """One patch for a whole loop; operands are live."""
     around = outer or {}
-    operands: dict[Path, list[Any]] = {}
+    operands: dict[Path, list[Json]] = {}
     plain = _Plain(parallel)
     passed_on: Patch = []
     for index, path, value in writes:
@@ -71,12 +72,12 @@ class _Plain:
 
     def __init__(self, parallel: bool) -> None:
         self.parallel = parallel
-        self._written: dict[Path, tuple[int, Any]] = {}
-        self._earlier: dict[Path, tuple[int, Any]] = {}  # what earlier iterations left at a path
+        self._written: dict[Path, tuple[int, Json]] = {}
+        self._earlier: dict[Path, tuple[int, Json]] = {}  # what earlier iterations left at a path
         self._first: dict[Path, int] = {}  # the first iteration that wrote a path
         self._below: dict[Path, tuple[int, Path]] = {}  # the first one that wrote anything below a path
 
-    def write(self, key: Path, index: int, value: Any) -> None:
+    def write(self, key: Path, index: int, value: Json) -> None:
         """Note a write."""
         self.touch(key, index)
         known = self._written.pop(key, None)
@@ -84,13 +85,13 @@ class _Plain:
             self._leave(key, known)
         self._written[key] = (index, value)
 
-    def agreed(self) -> list[tuple[Path, Any]]:
+    def agreed(self) -> list[tuple[Path, Json]]:
         """What is written in the end; what an iteration has overwritten itself disagrees with nobody."""
         for key, last in self._written.items():
             self._leave(key, last)
         return [(key, value) for key, (_, value) in self._written.items()]
 
-    def _leave(self, key: Path, last: tuple[int, Any]) -> None:
+    def _leave(self, key: Path, last: tuple[int, Json]) -> None:
         known = self._earlier.setdefault(key, last)
         if self.parallel and key[0] == "ctx" and not same(known[1], last[1]):
             raise _conflict(known[0], last[0], f"write different values to {'.'.join(key)}", key)

@@ -6,37 +6,48 @@ Reading and writing payloads is the result store's business.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final, TypeGuard, TypeVar
 
 import msgspec
 
 from noetl.core.message import Payload
+from noetl.core.shapes import (
+    ErrorObject,
+    Locator,
+    LoopTotals,
+    Output,
+    PayloadMeta,
+    Reference,
+    UncheckedReference,
+)
+from noetl.json_value import Json, JsonObject
 
 REFERENCE_KEYS = frozenset({"type", "locator", "auth_reference", "meta"})
 JSON = "application/json"
 ROWS = "application/x-ndjson"
 MANIFEST = "application/vnd.noetl.manifest+json"
-ANSWERED = "$answered"
+ANSWERED: Final = "$answered"
 """Beside the error of a tool: the other side itself has said that the call failed."""
 _PREVIEW_CHARS = 200
 _HINT_CHARS = 300
 _TYPES = {dict: "object", list: "array", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+V = TypeVar("V")
 _encode = msgspec.json.encode
 
 
-def is_reference(value: Any) -> bool:
+def is_reference(value: object) -> TypeGuard[UncheckedReference]:
     """Whether a value is a reference: a mapping with exactly the four fields of one."""
     return isinstance(value, dict) and len(value) == 4 and value.keys() == REFERENCE_KEYS
 
 
-def holds_reference(value: Any) -> bool:
+def holds_reference(value: object) -> bool:
     """Whether a reference is anywhere in a value."""
     if isinstance(value, list):
         return any(map(holds_reference, value))
     return is_reference(value) or (isinstance(value, dict) and any(map(holds_reference, value.values())))
 
 
-def reference_problem(path: Sequence[str], value: Any) -> str | None:
+def reference_problem(path: Sequence[str], value: object) -> str | None:
     """Why a value may not be written to a target under the `_ref` rule; None when it may."""
     target = ".".join(path)
     if path[-1].endswith("_ref"):
@@ -52,7 +63,7 @@ def reference_problem(path: Sequence[str], value: Any) -> str | None:
     return f"{target} holds a reference at {inside!r}; a key that holds a reference ends in _ref"
 
 
-def _reference_inside(value: Any) -> str | None:
+def _reference_inside(value: object) -> str | None:
     entries = (
         value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     )
@@ -67,12 +78,12 @@ def _reference_inside(value: Any) -> str | None:
     return None
 
 
-def not_a_mapping(value: Any) -> str:
+def not_a_mapping(value: object) -> str:
     """What is wrong with an input that one template gave."""
     return f"its template gives {describe(value)}, and an input must be a mapping"
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """A value in a few words, for messages."""
     if isinstance(value, str):
         return f"the text {value[:40]!r}"
@@ -83,48 +94,58 @@ def describe(value: Any) -> str:
     return "null" if value is None else repr(value)
 
 
-def problem(kind: str, message: str, *, retryable: bool = False, **details: Any) -> dict[str, Any]:
+def problem(kind: str, message: str, *, retryable: bool = False, **details: object) -> ErrorObject:
     """The error part of an envelope."""
     return {"kind": kind, "code": None, "message": message, "retryable": retryable, "details": details}
 
 
-def ok(data: Any = None) -> dict[str, Any]:
+def ok(data: Json = None) -> Output:
     """An envelope that went well."""
     return {"status": "ok", "data": data}
 
 
-def failed(error: Mapping[str, Any], **parts: Any) -> dict[str, Any]:
+def failed(error: ErrorObject, loop: LoopTotals | None = None) -> Output:
     """An envelope that failed."""
-    return {"status": "error", "data": None, "error": dict(error), **parts}
+    output: Output = {"status": "error", "data": None, "error": {**error}}
+    if loop is not None:
+        output["loop"] = loop
+    return output
 
 
-def encoded(value: Any) -> bytes:
+def result_of(output: Output) -> Json:
+    """What a workflow gives: the payload of its last output, or the reference to it when it was put aside."""
+    aside: Any = output["ref"] if output.get("data") is None and "ref" in output else None
+    result: Json = output.get("data") if aside is None else aside
+    return result
+
+
+def encoded(value: object) -> bytes:
     """A value as JSON."""
     return _encode(value)
 
 
-def size_of(value: Any) -> int:
+def size_of(value: object) -> int:
     """How many bytes a value takes as JSON."""
     return len(_encode(value))
 
 
-def encode_payload(value: Any) -> tuple[bytes, str]:
+def encode_payload(value: object) -> tuple[bytes, str]:
     """The bytes a payload rests as, and their type: rows one to a line, so that they can be sliced."""
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         return b"\n".join(_encode(item) for item in value), ROWS
     return _encode(value), JSON
 
 
-def externalise(execution_id: str, value: Any) -> tuple[dict[str, Any], Payload]:
+def externalise(execution_id: str, value: object) -> tuple[Reference, Payload]:
     """The reference to a payload and the payload itself, to be written before the reference is used."""
     ref, payload = refer(execution_id, *encode_payload(value))
     ref["meta"]["schema_hint"] = schema_hint(value)
     return ref, payload
 
 
-def schema_hint(value: Any) -> dict[str, Any]:
+def schema_hint(value: object) -> JsonObject:
     """What kind of value a payload is, without reading it: its type, and its keys or columns with theirs."""
-    hint: dict[str, Any] = {"type": _type(value)}
+    hint: JsonObject = {"type": _type(value)}
     if isinstance(value, list):
         hint["items"] = len(value)
     first = value[0] if isinstance(value, list) and value else value
@@ -133,9 +154,9 @@ def schema_hint(value: Any) -> dict[str, Any]:
     return hint
 
 
-def _keys(value: Mapping[str, Any]) -> dict[str, str]:
+def _keys(value: Mapping[str, object]) -> JsonObject:
     """The first keys of a mapping with the types of their values, as far as there is room for them."""
-    keys: dict[str, str] = {}
+    keys: JsonObject = {}
     room = _HINT_CHARS
     for key in value:
         room -= len(key) + 10
@@ -145,26 +166,29 @@ def _keys(value: Mapping[str, Any]) -> dict[str, str]:
     return keys
 
 
-def _type(value: Any) -> str:
+def _type(value: object) -> str:
     return _TYPES.get(type(value), "string")
 
 
-def refer(execution_id: str, body: bytes, content_type: str) -> tuple[dict[str, Any], Payload]:
+def refer(execution_id: str, body: bytes, content_type: str) -> tuple[Reference, Payload]:
     """The reference to bytes of the result store, and the bytes to write."""
     digest = hashlib.sha256(body).hexdigest()
     key = f"{execution_id}/{digest[:32]}"
-    meta = {"content_type": content_type, "bytes": len(body), "sha256": digest, "ttl": "24h"}
+    meta: PayloadMeta = {"content_type": content_type, "bytes": len(body), "sha256": digest, "ttl": "24h"}
     if content_type != MANIFEST:
         meta["preview"] = body[:_PREVIEW_CHARS].decode("utf-8", "replace")
-    locator = {"store": "results", "key": key}
+    locator: Locator = {"store": "results", "key": key}
     return {"type": "blob", "locator": locator, "auth_reference": None, "meta": meta}, Payload(key, body)
 
 
 def manifest(
-    execution_id: str, items: Sequence[Any], refs: Mapping[str, Any], parts: Mapping[str, Any]
-) -> tuple[dict[str, Any], Payload]:
+    execution_id: str,
+    items: Sequence[Json],
+    refs: Mapping[str, Reference],
+    parts: Mapping[str, list[Json]],
+) -> tuple[Reference, Payload]:
     """A reference to a list of which some items rest as payloads of their own, or in packs."""
-    listed: list[dict[str, Any]] = [{"value": item} for item in items]
+    listed: list[dict[str, object]] = [{"value": item} for item in items]
     for index, ref in refs.items():
         listed[int(index)] = {"ref": ref}
     for index, part in parts.items():
@@ -172,7 +196,7 @@ def manifest(
     return refer(execution_id, _encode({"items": listed}), MANIFEST)
 
 
-def bounded(value: Any, limit: int = 200) -> Any:
+def bounded(value: V, limit: int = 200) -> V | str:
     """A value small enough to be recorded as something a decision saw."""
     if value is None or isinstance(value, bool | int | float):
         return value

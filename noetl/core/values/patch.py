@@ -7,18 +7,19 @@ with a mark of the engine is the engine's: a live value that holds such a key is
 kept, so that it comes back as it was and is never taken for what it looks like.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeGuard
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeGuard
 
 import msgspec
 
+from noetl.core.shapes import Marker, Patch, Reference
 from noetl.core.values.output import JSON, ROWS, describe, is_reference
+from noetl.json_value import Json, JsonObject
 
-STORED = "$stored"  # marks a field whose value rests in the result store
-OVER = "$over"  # beside that mark: what was written below the value since, path by path
-OPERANDS = "$operands"  # marks a write that stands for many operands of one path
+STORED: Final = "$stored"  # marks a field whose value rests in the result store
+OVER: Final = "$over"  # beside that mark: what was written below the value since, path by path
+OPERANDS: Final = "$operands"  # marks a write that stands for many operands of one path
 Path = Sequence[str]
-Patch = list[list[Any]]
 _MARKED = tuple(f'"{mark}":'.encode() for mark in (STORED, OPERANDS))
 _as_json = msgspec.json.Encoder(order="sorted").encode
 
@@ -27,7 +28,7 @@ class PatchProblem(ValueError):
     """A write that cannot be carried out, in words."""
 
 
-def rests_elsewhere(value: Any) -> TypeGuard[dict[str, Any]]:
+def is_marker(value: object) -> TypeGuard[Marker]:
     """Whether a kept value is the marker of one that rests in the result store."""
     if not isinstance(value, dict) or STORED not in value or not value.keys() <= {STORED, OVER}:
         return False
@@ -41,17 +42,28 @@ def rests_elsewhere(value: Any) -> TypeGuard[dict[str, Any]]:
     )
 
 
+rests_elsewhere: Callable[[object], bool] = is_marker  # for whom a marker is a value as any other
+
+
+def marker(ref: Reference, over: Patch | None = None) -> JsonObject:
+    """What stands among kept values for one that rests in the result store."""
+    mark: dict[str, Any] = {STORED: ref}
+    if over is not None:
+        mark[OVER] = over
+    return mark
+
+
 def holds_mark(body: bytes) -> bool:
     """Whether a live value, encoded, has a key that is a mark among kept ones."""
     return any(mark in body for mark in _MARKED)
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one: object, other: object) -> bool:
     """Whether two values are the same JSON: a number is no truth value, and 1.0 is not 1."""
     return one is other or _as_json(one) == _as_json(other)
 
 
-def assign(scope: Mapping[str, Any], path: Path, value: Any) -> dict[str, Any]:
+def assign(scope: Mapping[str, Json], path: Path, value: Json) -> JsonObject:
     """The live scope with one path written; only the maps along the path are copied."""
     key, rest = path[0], path[1:]
     copy = dict(scope)
@@ -62,21 +74,21 @@ def assign(scope: Mapping[str, Any], path: Path, value: Any) -> dict[str, Any]:
     return copy
 
 
-def assign_kept(scope: Mapping[str, Any], path: Path, value: Any) -> dict[str, Any]:
+def assign_kept(scope: Mapping[str, Json], path: Path, value: Json) -> JsonObject:
     """The kept scope with one path written; below a value that rests elsewhere, beside its marker."""
     key, rest = path[0], path[1:]
     copy = dict(scope)
     if rest:
         below = copy.get(key)
-        if rests_elsewhere(below):
-            value = {**below, OVER: [*below.get(OVER, ()), [list(rest), value]]}
+        if is_marker(below):
+            value = marker(below[STORED], [*below.get(OVER, ()), [list(rest), value]])
         else:
             value = assign_kept(below if isinstance(below, dict) else {}, rest, value)
     copy[key] = value
     return copy
 
 
-def apply(scope: Mapping[str, Any], patch: Iterable[Sequence[Any]]) -> dict[str, Any]:
+def apply(scope: Mapping[str, Json], patch: Patch) -> JsonObject:
     """The kept scope with every pair of a patch written, in order."""
     result = scope if isinstance(scope, dict) else dict(scope)
     for path, value in patch:
@@ -84,7 +96,7 @@ def apply(scope: Mapping[str, Any], patch: Iterable[Sequence[Any]]) -> dict[str,
     return result
 
 
-def look_up(scope: Any, path: Path) -> Any:
+def look_up(scope: object, path: Path) -> Any:
     """The value at a path, or None when there is none."""
     for key in path:
         if not isinstance(scope, dict) or key not in scope:
@@ -93,7 +105,7 @@ def look_up(scope: Any, path: Path) -> Any:
     return scope
 
 
-def reduce_writes(how: str, existing: Any, operands: Sequence[Any]) -> Any:
+def reduce_writes(how: str, existing: Json, operands: Sequence[Json]) -> Json:
     """What a reducer makes of the existing value (None: there is none) and every write, in order."""
     try:
         return REDUCERS[how](existing, operands)
@@ -102,12 +114,12 @@ def reduce_writes(how: str, existing: Any, operands: Sequence[Any]) -> Any:
         raise PatchProblem(f"reducer {how!r} cannot take values of type {seen}: {problem}") from None
 
 
-def _numbers(existing: Any, operands: Sequence[Any]) -> list[Any]:
+def _numbers(existing: Json, operands: Sequence[Json]) -> list[Any]:
     return [*([] if existing is None else [existing]), *operands]
 
 
-def _sum(existing: Any, operands: Sequence[Any]) -> Any:
-    total: Any = 0
+def _sum(existing: Json, operands: Sequence[Json]) -> Json:
+    total: int | float = 0
     for item in _numbers(existing, operands):
         if isinstance(item, bool) or not isinstance(item, int | float):
             raise TypeError(f"{describe(item)} is not a number")
@@ -115,17 +127,17 @@ def _sum(existing: Any, operands: Sequence[Any]) -> Any:
     return total
 
 
-def _as_list(existing: Any) -> list[Any]:
+def _as_list(existing: Json) -> list[Json]:
     if existing is None:
         return []
     return list(existing) if isinstance(existing, list) else [existing]
 
 
-def _append(existing: Any, operands: Sequence[Any]) -> Any:
+def _append(existing: Json, operands: Sequence[Json]) -> Json:
     return _as_list(existing) + list(operands)
 
 
-def _union(existing: Any, operands: Sequence[Any]) -> Any:
+def _union(existing: Json, operands: Sequence[Json]) -> Json:
     found = _as_list(existing)
     known = {_as_json(value) for value in found}
     for item in operands:
@@ -136,8 +148,8 @@ def _union(existing: Any, operands: Sequence[Any]) -> Any:
     return found
 
 
-def _merge(existing: Any, operands: Sequence[Any]) -> Any:
-    merged: dict[str, Any] = {}
+def _merge(existing: Json, operands: Sequence[Json]) -> Json:
+    merged: JsonObject = {}
     for item in _numbers(existing, operands):
         if not isinstance(item, dict):
             raise TypeError(f"{describe(item)} is not a mapping")
@@ -145,7 +157,7 @@ def _merge(existing: Any, operands: Sequence[Any]) -> Any:
     return merged
 
 
-def deep_merge(outer: Mapping[str, Any], inner: Mapping[str, Any]) -> dict[str, Any]:
+def deep_merge(outer: Mapping[str, Json], inner: Mapping[str, Json]) -> JsonObject:
     """Maps merge, scalars and lists are replaced by the inner one."""
     merged = dict(outer)
     for key, value in inner.items():
@@ -156,7 +168,7 @@ def deep_merge(outer: Mapping[str, Any], inner: Mapping[str, Any]) -> dict[str, 
     return merged
 
 
-REDUCERS: dict[str, Callable[[Any, Sequence[Any]], Any]] = {
+REDUCERS: dict[str, Callable[[Json, Sequence[Json]], Json]] = {
     "sum": _sum,
     "min": lambda existing, operands: min(_numbers(existing, operands)),
     "max": lambda existing, operands: max(_numbers(existing, operands)),

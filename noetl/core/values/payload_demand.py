@@ -6,10 +6,12 @@ Nothing is loaded here. Whoever renders asks first, and has the payloads at hand
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Final, TypeGuard
 
+from noetl.core.shapes import ArcEvent, Output, Reference
 from noetl.core.values.output import is_reference
 from noetl.dsl.templates.values import ENVELOPE_FIELDS
+from noetl.json_value import Json
 
 Path = tuple[str, ...]
 TOGETHER = 4  # times the limit of one payload: what one order, or one decision, may hold of them
@@ -30,33 +32,50 @@ class PayloadRead:
 
     path: Path
     owner: str  # the envelope as an author names it: `load`, `load.results.one`
-    envelope: Mapping[str, Any]
+    envelope: Output
     whole: bool
 
 
-def stored_payload(envelope: Mapping[str, Any]) -> dict[str, Any] | None:
+Payloads = Mapping[str, Json | UnreadablePayload]  # those at hand, by key
+
+
+def stored_payload(envelope: Output) -> Reference | None:
     """The reference to an envelope's payload when that is in the result store and not in the envelope."""
-    ref: Any = envelope.get("ref")
-    if envelope.get("data") is not None or not is_reference(ref):
-        return None
+    ref = envelope.get("ref")
+    return ref if envelope.get("data") is None and _is_stored_reference(ref) else None
+
+
+def refers_to_payload(value: object) -> TypeGuard[Reference]:
+    """Whether a value is a reference that has what is read of one."""
+    return is_reference(value) and isinstance(value["locator"], dict) and isinstance(value["meta"], dict)
+
+
+def _is_stored_reference(ref: object) -> TypeGuard[Reference]:
+    if not is_reference(ref):
+        return False
     locator, meta = ref["locator"], ref["meta"]
-    ours = isinstance(locator, dict) and locator.get("store") == "results" and isinstance(meta, dict)
-    return ref if ours and isinstance(locator.get("key"), str) else None
+    if not isinstance(locator, dict) or locator.get("store") != "results":
+        return False
+    return isinstance(meta, dict) and isinstance(locator.get("key"), str)
 
 
-def is_loaded(ref: Mapping[str, Any], payloads: Mapping[str, Any]) -> bool:
+def is_loaded(ref: Reference, payloads: Payloads) -> bool:
     """Whether the payload of a reference is among those that were loaded."""
-    key = ref["locator"].get("key")
+    return is_at_hand(ref["locator"].get("key", ""), payloads)
+
+
+def is_at_hand(key: str, payloads: Payloads) -> bool:
+    """Whether the payload of a key was loaded."""
     return key in payloads and not isinstance(payloads[key], UnreadablePayload)
 
 
-def is_stored(envelope: Mapping[str, Any], payloads: Mapping[str, Any] = MappingProxyType({})) -> bool:
+def is_stored(envelope: Output, payloads: Payloads = MappingProxyType({})) -> bool:
     """Whether a payload of a finished step, or of a task of it, is in the result store and not at hand."""
     refs = map(stored_payload, (envelope, *(envelope.get("results") or {}).values()))
     return any(ref is not None and not is_loaded(ref, payloads) for ref in refs)
 
 
-def payload_reads(steps: Mapping[str, Any], paths: Iterable[Path]) -> Iterator[PayloadRead]:
+def payload_reads(steps: Mapping[str, Output], paths: Iterable[Path]) -> Iterator[PayloadRead]:
     """What paths read of finished steps and of their tasks."""
     for path in paths:
         step = steps.get(path[0])
@@ -70,13 +89,13 @@ def payload_reads(steps: Mapping[str, Any], paths: Iterable[Path]) -> Iterator[P
                 yield from _reading(path, 3, tasks[task], f"{path[0]}.results.{task}")
 
 
-def _reading(path: Path, depth: int, envelope: Mapping[str, Any], owner: str = "") -> Iterator[PayloadRead]:
+def _reading(path: Path, depth: int, envelope: Output, owner: str = "") -> Iterator[PayloadRead]:
     whole = len(path) <= depth
     if whole or path[depth] == "data" or path[depth] not in ENVELOPE_FIELDS:
         yield PayloadRead(path, owner or path[0], envelope, whole)
 
 
-def event_payload_reads(event: Mapping[str, Any], paths: Iterable[Path]) -> Iterator[PayloadRead]:
+def event_payload_reads(event: ArcEvent, paths: Iterable[Path]) -> Iterator[PayloadRead]:
     """What paths read of the output that an event carries."""
     output = (event.get("data") or {}).get("output") or {}
     for path in paths:
@@ -87,13 +106,13 @@ def event_payload_reads(event: Mapping[str, Any], paths: Iterable[Path]) -> Iter
             yield PayloadRead(path, str(event.get("step")), output, len(path) < len(_EVENT) + 1)
 
 
-def refusal(reading: PayloadRead, payloads: Mapping[str, Any], most: int) -> UnreadablePayload | None:
+def refusal(reading: PayloadRead, payloads: Payloads, most: int) -> UnreadablePayload | None:
     """Why the payload of a reading cannot be read; None when it is in place or at hand."""
     ref = stored_payload(reading.envelope)
     name = ".".join(reading.path)
     if ref is None:
         return None if reading.whole else _elsewhere(reading, name)
-    found = payloads.get(ref["locator"]["key"], _MISSING)
+    found: object = payloads.get(ref["locator"]["key"], _MISSING)
     size = ref["meta"].get("bytes", 0)
     if size > most and not isinstance(found, UnreadablePayload):
         found = UnreadablePayload("limit", too_large(reading.owner, size, most))
@@ -104,7 +123,7 @@ def refusal(reading: PayloadRead, payloads: Mapping[str, Any], most: int) -> Unr
     return UnreadablePayload(found.kind, f"{name}: {found.message}")
 
 
-_MISSING: Any = object()
+_MISSING: Final = object()
 
 
 def _elsewhere(reading: PayloadRead, name: str) -> UnreadablePayload | None:
@@ -135,12 +154,17 @@ def too_many(owner: str, most: int) -> str:
     )
 
 
-def gone(ref: Mapping[str, Any]) -> str:
+def gone(ref: Reference) -> str:
     """That a payload is not there any more."""
-    return f"the payload {ref['locator'].get('key')} is gone from the result store, or damaged"
+    return gone_from(ref["locator"].get("key"))
 
 
-def in_envelope(envelope: Mapping[str, Any], payloads: Mapping[str, Any], most: int) -> Mapping[str, Any]:
+def gone_from(key: str | None) -> str:
+    """That the payload of a key is not there any more."""
+    return f"the payload {key} is gone from the result store, or damaged"
+
+
+def in_envelope(envelope: Output, payloads: Payloads, most: int) -> Output:
     """An envelope with its payload in place when that is at hand and not over the limit."""
     ref = stored_payload(envelope)
     if ref is None:

@@ -7,9 +7,10 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote, unquote_plus
 
+V = TypeVar("V")
 MASK = "***"
 SECRET_FIELDS = frozenset(
     {"value", "password", "token", "key", "secret", "pass", "passphrase", "passwd", "pwd"}
@@ -37,7 +38,7 @@ class Redactor:
         self._numbers: frozenset[int | float] = frozenset()
         self._encoded: dict[str, re.Pattern[str]] = {}
 
-    def learn(self, material: Mapping[str, Any]) -> None:
+    def learn(self, material: Mapping[str, object]) -> None:
         """Remember the secret fields of a resolved keychain entry."""
         values = list(_secret_values(material))
         new = {text for value in values if len(text := str(value)) >= MIN_CHARS} - set(self.secrets)
@@ -49,11 +50,12 @@ class Redactor:
         self._shortest = len(self.spellings[-1])
         self._numbers |= {value for value in values if isinstance(value, int | float) and str(value) in new}
 
-    def clean(self, value: Any) -> Any:
+    def clean(self, value: V) -> V:
         """The value with every secret in it masked; the value itself when there is none."""
         if not self.secrets:
             return value
-        return self._clean(value)
+        cleaned: V = self._clean(value)
+        return cleaned
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -96,7 +98,7 @@ def spellings(secret: str) -> set[str]:
     return ways
 
 
-def _login(material: Mapping[str, Any], secrets: set[str]) -> Iterator[str]:
+def _login(material: Mapping[str, object], secrets: set[str]) -> Iterator[str]:
     """User and password as HTTP sends them; the end, which is padded, is not needed to know it."""
     password = str(material.get("password"))
     if password in secrets:
@@ -115,7 +117,7 @@ def _longest_first(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(texts, key=len, reverse=True))
 
 
-def _secret_values(material: Any, field: str = "", *, inside: bool = False) -> Iterator[Any]:
+def _secret_values(material: object, field: str = "", *, inside: bool = False) -> Iterator[object]:
     """What is secret of a material: all below `client_secret`, the password of an address such as a `dsn`."""
     if isinstance(material, Mapping):
         for name, value in material.items():

@@ -4,22 +4,26 @@ Kept the other way round: a run remembers only what has changed since, so nothin
 which nothing happens. Values are shared, never copied.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
+from noetl.core.shapes import Patch
 from noetl.core.values.patch import assign_kept
+from noetl.json_value import Json
 
-Then = dict[str, list[Any]]  # by key: the one value that was there, or none
+V = TypeVar("V")
+
+Then = dict[str, list[V]]  # by key: the one value that was there, or none
 
 
-def remember(then: Then, before: Mapping[str, Any], keys: Iterable[str]) -> None:
+def remember(then: Then[V], before: Mapping[str, V], keys: Iterable[str]) -> None:
     """Keep what stood under keys that someone else is about to write."""
     for key in keys:
         if key not in then:
             then[key] = [before[key]] if key in before else []
 
 
-def written(then: Then, patch: Iterable[Sequence[Any]]) -> None:
+def written(then: Then[Json], patch: Patch) -> None:
     """A run's own writes are there for it, also below what it remembers."""
     for (key, *below), value in patch:
         known = then.get(key)
@@ -29,7 +33,7 @@ def written(then: Then, patch: Iterable[Sequence[Any]]) -> None:
             del then[key]  # what stands there now is its own
 
 
-def seen(current: dict[str, Any], then: Then) -> dict[str, Any]:
+def seen(current: dict[str, V], then: Then[V]) -> dict[str, V]:
     """A scope as a run reads it."""
     if not then:
         return current

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from noetl.dsl.json_schema import SchemaError, SchemaLimit, compile_schema
+from noetl.json_value import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,7 @@ class SchemaProblem:
     message: str
 
 
-def schema_problem(schema: Any, value: Any, what: str) -> SchemaProblem | None:
+def schema_problem(schema: Any, value: Json, what: str) -> SchemaProblem | None:
     """Why a value does not fit a schema; None when it does or there is no schema."""
     if not schema:
         return None

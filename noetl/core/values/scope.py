@@ -4,11 +4,13 @@ A scope binds just the names a template reads. Nothing is rendered here.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
+from noetl.core.shapes import Output, Reference, ScopeValues
 from noetl.core.values.output import bounded
 from noetl.core.values.payload_demand import (
     PayloadRead,
+    Payloads,
     UnreadablePayload,
     event_payload_reads,
     in_envelope,
@@ -19,8 +21,10 @@ from noetl.core.values.payload_demand import (
 from noetl.dsl.sugar.labels import read_as
 from noetl.dsl.templates.values import Envelope
 
-_MISSING: Any = object()
-_EMPTY: dict[str, Any] = {}
+V = TypeVar("V")
+_MISSING = object()
+_NO_PAYLOADS: Payloads = {}
+_NO_OUTPUTS: Mapping[str, Output] = {}
 
 
 class Scope:
@@ -35,12 +39,12 @@ class Scope:
     def __init__(
         self,
         fixed: dict[str, Any],
-        chain: tuple[Mapping[str, Any], ...] = (),
-        tasks: Mapping[str, Any] = _EMPTY,
-        steps: Mapping[str, Any] = _EMPTY,
+        chain: tuple[ScopeValues, ...] = (),
+        tasks: Mapping[str, Output] = _NO_OUTPUTS,
+        steps: Mapping[str, Output] = _NO_OUTPUTS,
         reader: str = "",
         *,
-        payloads: Mapping[str, Any] = _EMPTY,
+        payloads: Payloads = _NO_PAYLOADS,
         most: int = 0,
         damaged: bool = False,
     ) -> None:
@@ -53,7 +57,7 @@ class Scope:
         self.most = most
         self.damaged = damaged
 
-    def bind(self, names: Iterable[str]) -> dict[str, Any]:
+    def bind(self, names: Iterable[str]) -> dict[str, object]:
         """The names a template reads, as far as they mean something here."""
         bound = {}
         fixed = self.fixed
@@ -63,7 +67,7 @@ class Scope:
                 bound[name] = value
         return bound
 
-    def _bare(self, name: str) -> Any:
+    def _bare(self, name: str) -> object:
         for mapping in self.chain:
             if name in mapping:
                 return mapping[name]
@@ -72,7 +76,7 @@ class Scope:
             return Envelope(self.tasks[label])
         return _finished(self.steps[name], self.payloads, self.most) if name in self.steps else _MISSING
 
-    def wanted(self, paths: Iterable[tuple[str, ...]]) -> list[tuple[str, dict[str, Any]]]:
+    def wanted(self, paths: Iterable[tuple[str, ...]]) -> list[tuple[str, Reference]]:
         """Payloads that templates with these paths read and that are not at hand: whose, and references."""
         found = {}
         for reading in self._readings(paths):
@@ -122,7 +126,7 @@ class Scope:
                 return UnreadablePayload(wrong.kind, f"{'.'.join(path)}: {wrong.message}")
         return None
 
-    def seen(self, paths: Iterable[tuple[str, ...]]) -> dict[str, Any]:
+    def seen(self, paths: Iterable[tuple[str, ...]]) -> dict[str, object]:
         """The values at the paths a guard reads, small enough to be kept with the decision."""
         found, fixed = {}, self.fixed
         for path in paths:
@@ -139,7 +143,7 @@ class Scope:
 NOTHING = Scope({})  # for what reads nothing
 
 
-def _finished(step: Mapping[str, Any], payloads: Mapping[str, Any], most: int) -> Envelope:
+def _finished(step: Output, payloads: Payloads, most: int) -> Envelope:
     """A finished step as templates read it: its tasks under `results` are envelopes too."""
     envelope = Envelope(in_envelope(step, payloads, most))
     if "results" in envelope:
@@ -150,14 +154,14 @@ def _finished(step: Mapping[str, Any], payloads: Mapping[str, Any], most: int) -
     return envelope
 
 
-def _unreadable(value: Any) -> UnreadablePayload | None:
+def _unreadable(value: object) -> UnreadablePayload | None:
     """Why a value, or something in it, cannot be read."""
     if isinstance(value, dict):
         return next(filter(None, map(_unreadable, value.values())), None)
     return value if isinstance(value, UnreadablePayload) else None
 
 
-def _below(value: Any, key: str) -> Any:
+def _below(value: object, key: str) -> object:
     if isinstance(value, Envelope) and key not in value:
         value = value.get("data")
     if isinstance(value, dict):
@@ -167,7 +171,7 @@ def _below(value: Any, key: str) -> Any:
     return _MISSING
 
 
-def pruned(values: Mapping[str, Any], keys: frozenset[str] | None) -> dict[str, Any]:
+def pruned(values: Mapping[str, V], keys: frozenset[str] | None) -> dict[str, V]:
     """The entries of a scope that are read; None as `keys` is all of them."""
     if keys is None:
         return dict(values)

@@ -14,6 +14,7 @@ from starlette.types import Send
 
 from noetl.core.event import Event, EventEnvelope, envelope, step_of
 from noetl.core.reading.overview import Entry, slowest, throughput
+from noetl.core.reading.views import ExecutionProgress
 from noetl.dsl.diagnostic import finding_fields
 from noetl.dsl.model import Playbook, Task
 from noetl.dsl.net.diagram import graph as graph_of
@@ -162,7 +163,7 @@ async def progress(request: Request, execution_id: ExecutionId, at: At = None) -
     return reply(await _progress(request, await _reading(request, execution_id, at)))
 
 
-async def _progress(request: Request, reading: Reading) -> Answer:
+async def _progress(request: Request, reading: Reading) -> ExecutionProgress:
     progress = reading.progress.shown()
     if any(wait["signal"] for wait in progress["waits"]):
         tasks = await _tasks(request, reading.execution_id)

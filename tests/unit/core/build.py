@@ -5,7 +5,7 @@ Nothing here waits or calls anything. What a worker would send is written down b
 
 import textwrap
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -30,6 +30,7 @@ from noetl.core.pipeline.frame import Frame, PipelineContext
 from noetl.core.pipeline.pipeline import drive
 from noetl.core.program.program import Program, compile_program
 from noetl.core.replay import RecordedRow, replay
+from noetl.core.shapes import Output
 from noetl.core.state import State
 from noetl.dsl.load import load
 from noetl.dsl.yaml.tree import plain
@@ -242,7 +243,7 @@ class Pipe:
         )
         self.effects: list[Effect] = []
 
-    def run(self, *answers: Any, answer: dict[str, Any] | None = None) -> Any:
+    def run(self, *answers: Any, answer: Output | None = None) -> Any:
         """Drive to the end; a missing answer is an ok of null."""
         waiting = list(answers)
         machine = drive(self.frame, answer)
@@ -292,12 +293,12 @@ def marker_of(key: str) -> dict[str, Any]:
     return {"$stored": {"type": "blob", "locator": locator, "auth_reference": None, "meta": meta}}
 
 
-def ok_of(data: Any, **parts: Any) -> dict[str, Any]:
+def ok_of(data: Any, **parts: Any) -> Output:
     """An envelope that went well, as a tool gives it."""
-    return {"status": "ok", "data": data, **parts}
+    return cast(Output, {"status": "ok", "data": data, **parts})
 
 
-def error_of(kind: str = "boom", data: Any = None, **parts: Any) -> dict[str, Any]:
+def error_of(kind: str = "boom", data: Any = None, **parts: Any) -> Output:
     """An envelope that failed, as a tool gives it."""
     error: dict[str, Any] = {
         "kind": kind,
@@ -306,4 +307,4 @@ def error_of(kind: str = "boom", data: Any = None, **parts: Any) -> dict[str, An
         "retryable": False,
         "details": {},
     }
-    return {"status": "error", "data": data, "error": error, **parts}
+    return cast(Output, {"status": "error", "data": data, "error": error, **parts})

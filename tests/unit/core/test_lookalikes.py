@@ -9,6 +9,7 @@ from noetl.core.deciding.draft import loaded, stored_refs
 from noetl.core.fold import fold
 from noetl.core.message import ChildEnded
 from noetl.core.pipeline.inner_loop import IterationOutcome, iteration_ended
+from noetl.core.shapes import ErrorObject, Output
 from noetl.core.state import State
 from noetl.core.values.patch import apply, assign, holds_mark, rests_elsewhere
 from noetl.errors import NotFound
@@ -152,8 +153,10 @@ def test_a_checkpoint_with_lookalikes_is_taken_up_as_it_was(begin, value):
 @EVERY
 @pytest.mark.parametrize("well", [True, False])
 def test_an_inner_iteration_that_ended_with_a_lookalike_is_known_as_it_was(begin, value, well):
-    error = None if well else {"kind": "boom", "message": "boom!", "details": {"body": value}}
-    output = {"status": "ok", "data": value} if well else {"status": "error", "error": error}
+    error: ErrorObject | None = (
+        None if well else {"kind": "boom", "message": "boom!", "details": {"body": value}}
+    )
+    output: Output = {"status": "error", "error": error} if error else {"status": "ok", "data": value}
     pipe = Pipe(compiled("- {step: start, tool: {kind: noop}}"), at="[0]/inner[1]")
     iteration_ended(pipe.frame, IterationOutcome(well, output, error))
     world = begin("- {step: start, loop: {in: [1], iterator: x}, tool: {kind: noop}}")

@@ -6,7 +6,7 @@ import pytest
 
 from noetl.errors import BackendError, InvariantViolation, MissingExtra
 from noetl.ports.call import Call, Resources
-from noetl.ports.envelope import Failed, error, ok, reference
+from noetl.ports.envelope import Envelope, Failed, error, ok, reference
 from noetl.ports.tool import Input, Size, convert, define, doc, invoke, read_knobs, type_name
 from noetl.ports.values import ValueProblem
 
@@ -37,7 +37,7 @@ class Knobs(Input):
     retries: Annotated[int, doc("Tries.")] = 2
 
 
-async def run(given: Any, call: Call) -> dict[str, Any]:
+async def run(given: Any, call: Call) -> Envelope:
     return ok(given)
 
 
@@ -128,7 +128,7 @@ def test_knobs_are_taken_out_of_the_effective_spec():
     ],
 )
 async def test_every_failure_we_can_name_becomes_an_envelope(problem, kind, retryable, words):
-    async def fails(given: Any, call: Call) -> dict[str, Any]:
+    async def fails(given: Any, call: Call) -> Envelope:
         raise problem
 
     output = await invoke(define("x", None, Knobs, fails), {}, call())
@@ -138,7 +138,7 @@ async def test_every_failure_we_can_name_becomes_an_envelope(problem, kind, retr
 
 
 async def test_a_bug_is_not_hidden():
-    async def breaks(given: Any, call: Call) -> dict[str, Any]:
+    async def breaks(given: Any, call: Call) -> Envelope:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

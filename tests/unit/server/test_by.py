@@ -15,6 +15,7 @@ from noetl.cli.connection.caller import caller
 from noetl.cli.main import root
 from noetl.core.message import Control
 from noetl.errors import NotFound
+from noetl.json_value import Json
 from noetl.ports.front import Ask, ScheduleAsk, TokenAsk, TriggerAsk
 from tests.unit.server.serving import HELLO, WAITS, Served, guarded
 
@@ -62,7 +63,7 @@ async def test_whoever_steers_is_named_by_their_token_and_a_claim_stands_beside_
     started = await ann.start(Ask(text=WAITS))
     for what in ("pause", "resume"):
         await ann.control(started.execution_id, Control(what, by="somebody else"))
-    approval = {"approved": True, "by": "the director"}
+    approval: Json = {"approved": True, "by": "the director"}
     await ann.control(started.execution_id, Control("signal", "x", name="go", payload=approval))
     await server.ended(started.execution_id)
     for name in ("execution.paused", "execution.resumed", "execution.signalled"):

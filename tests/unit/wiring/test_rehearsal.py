@@ -317,5 +317,6 @@ async def test_a_recording_keeps_what_real_tools_answered_and_no_secret(settings
     ran = await record(settings, case_of("workload: {}"), playbook(workflow, keychain=keychain), None)
     assert ran.facts.status == "completed", ran.facts.error
     (called,) = ran.calls
-    assert called.output["data"]["stdout"] == "***\n"
+    data: Any = called.output["data"]
+    assert data["stdout"] == "***\n"
     assert "sesame" not in repr(ran.calls)

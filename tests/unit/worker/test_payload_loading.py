@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from noetl.core.shapes import Reference
 from noetl.core.values.output import externalise
 from noetl.core.values.payload_demand import UnreadablePayload
 from noetl.errors import BackendError, InvariantViolation, NotFound
@@ -23,7 +24,7 @@ class Shelf:
         self.open = asyncio.Event()
         self.open.set()
 
-    async def get(self, ref: dict[str, Any], most: int) -> Any:
+    async def get(self, ref: Reference, most: int) -> Any:
         self.asked += 1
         await self.open.wait()
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
@@ -36,7 +37,7 @@ def order(most: int = 1000) -> Any:
     return SimpleNamespace(loaded={}, limits={"max_hydrate_bytes": most})
 
 
-def ref_of(value: Any) -> tuple[dict[str, Any], str]:
+def ref_of(value: Any) -> tuple[Reference, str]:
     ref, payload = externalise(ID, value)
     return ref, payload.key
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from noetl.core.message import Payload, Report
+from noetl.core.shapes import Checkpoint
 from noetl.core.values.output import refer
 from noetl.errors import NotFound, RequestError
 from noetl.ports.link import Heartbeat, Orders, Push, ReportRequest, SecretRequest, TakeRequest
@@ -89,7 +90,7 @@ async def test_no_worker_puts_other_bytes_under_the_key_of_a_payload(world: Worl
 
 
 async def test_a_report_of_any_size_is_heard(world: World) -> None:
-    frames = {"at": {"text": "x" * 2_000_000}}
+    frames: dict[str, Checkpoint] = {"at": {"prev": "x" * 2_000_000}}
     request = ReportRequest(ORDER.execution_id, Report("l1", 1, "w", "l1/1/1", frames=frames), "w")
     async with world.worker(1) as link:
         assert (await link.report(request)).answer.accepted

@@ -16,6 +16,7 @@ from noetl.core.deciding.payload_hydration import (
 )
 from noetl.core.event import Event
 from noetl.core.message import Report, Start, Tick
+from noetl.core.shapes import ArcEvent, Retained
 from noetl.core.state import Fragment, Lease, LoopState, Run, State, Token
 from noetl.core.values.output import externalise
 from noetl.core.values.payload_demand import UnreadablePayload
@@ -127,7 +128,7 @@ def test_tokens_on_their_way_need_what_their_steps_read():
 
 
 def test_a_retry_needs_what_it_keeps():
-    kept = {"state": {"results": {"four": away("kfour")}}, "tokens": [{"step": "later"}]}
+    kept: Retained = {"state": {"results": {"four": away("kfour")}}, "tokens": [{"step": "later"}]}
     message = Start("p", "h", ENGINE, kept=kept)
     assert asked(compiled(CHAIN), State(ID), message) == [("four", "kfour")]
     assert asked(compiled(CHAIN), State(ID), Start("p", "h", ENGINE)) == []
@@ -216,10 +217,13 @@ def test_whether_the_own_output_is_read_in_the_decision_that_ends_a_step(read, n
 )
 def test_payloads_that_tokens_carry_to_steps_that_read_them_are_needed(step, read):
     program = compiled(f"- {{step: start, next: {{arcs: [{{step: last}}]}}}}\n- {step}")
-    event = {"name": "step.done", "data": {"output": {"status": "ok", "data": None, "ref": a_ref()}}}
+    event: ArcEvent = {
+        "name": "step.done",
+        "data": {"output": {"status": "ok", "data": None, "ref": a_ref()}},
+    }
     state = State(ID, tokens={"t1": Token("t1", "last", event=event), "t2": Token("t2", "last")})
     assert list(arriving_references(program, state, Tick())) == ([a_ref()] if read else [])
-    kept = Start("p", "h", ENGINE, kept={"tokens": [{"step": "last", "event": event}]})
+    kept = Start("p", "h", ENGINE, kept={"state": {}, "tokens": [{"step": "last", "event": event}]})
     assert list(arriving_references(program, State(ID), kept)) == ([a_ref()] if read else [])
 
 
@@ -304,7 +308,7 @@ def test_an_output_that_could_not_be_had_is_an_error_of_the_step(begin, payload)
 PLAIN = "- {step: start, tool: {kind: noop}}"
 LOOPS = "- {step: start, loop: {in: '{{ workload.items }}', iterator: i}, tool: {kind: noop}}"
 NAMES = "- {step: start, tool: {kind: noop}, next: {arcs: [{step: end}]}}\n- {step: end, input: {x: '{{ start.data }}'}, tool: {kind: noop}}"
-KEPT: dict[str, Any] = {"tokens": [], "state": {}}
+KEPT: Retained = {"tokens": [], "state": {}}
 
 
 def _found(program, state, message):

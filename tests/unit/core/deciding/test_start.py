@@ -1,6 +1,7 @@
 """The start of an execution: the request is recorded, then judged, then its first token is on its way."""
 
 from noetl.core.message import ChildEnded, Start, TellParent
+from noetl.core.shapes import ErrorObject
 from tests.unit.core.build import ENGINE
 
 ONE = "- {step: start, tool: {kind: noop}}"
@@ -25,7 +26,7 @@ def test_a_request_is_recorded_evaluated_and_started(world):
 
 def test_a_request_that_cannot_run_is_recorded_with_the_reason_and_its_parent_is_told(world):
     it = world(ONE)
-    error = {"kind": "keychain", "message": "no 'tok'"}
+    error: ErrorObject = {"kind": "keychain", "message": "no 'tok'"}
     answer = it.start(problem=error, parent={"execution_id": "p", "waits": True}).answer
     assert (answer.accepted, answer.why, it.state.status, it.state.error) == (
         False,

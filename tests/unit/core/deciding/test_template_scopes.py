@@ -3,6 +3,7 @@
 from noetl.core.deciding import template_scopes
 from noetl.core.deciding.draft import Draft, in_place
 from noetl.core.program.evaluator import TemplateEvaluator
+from noetl.core.shapes import Output
 from noetl.core.state import Run, State
 from noetl.core.values.payload_demand import UnreadablePayload
 from tests.unit.core.build import ID, T0, compiled, marker_of, ok_of
@@ -36,7 +37,7 @@ def test_at_the_end_of_a_run_it_and_its_tasks_have_names_and_mean_this_run():
     workflow = "- {step: start, tool: {name: t, kind: noop}, set: {ctx.x: '{{ start.data }}'}}"
     before = {"start": ok_of(1), "t": ok_of(2), "other": ok_of(3)}
     made = Draft(State(ID, results=before), compiled(workflow), TemplateEvaluator(), T0, {})
-    output = {**ok_of(7), "results": {"t": ok_of(8)}}
+    output: Output = {**ok_of(7), "results": {"t": ok_of(8)}}
     scope = template_scopes.ending(made, Run("start.2", "start", iter_scope={"n": 1}), {}, output)
     assert scope.bind(["start", "t", "other", "iter", "n"]) == {
         "start": output, "t": ok_of(8), "other": ok_of(3), "iter": {"n": 1}, "n": 1,

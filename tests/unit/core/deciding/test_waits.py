@@ -4,6 +4,7 @@ import pytest
 
 from noetl.core.deciding.waits import child_id, forsaken, only_waits, undelivered
 from noetl.core.message import ChildEnded, ControlChild, StartChild
+from noetl.core.shapes import ErrorObject, Parent
 from noetl.core.state import Lease, LoopState, Parked, Run
 
 ONE = "- {step: start, tool: {kind: noop}}"
@@ -17,7 +18,7 @@ def call(world, **data):
 def test_a_child_is_started_under_an_id_made_of_its_key(begin):
     world = begin(ONE)
     decision = world.report("start.1", call(world), returned=True)
-    parent = {
+    parent: Parent = {
         "execution_id": "e1",
         "run": "start.1",
         "at": "",
@@ -72,9 +73,9 @@ def test_the_cause_in_a_child_of_a_child_stands_first_and_once(begin):
     """However deep it is: with the ids on the way to it, and without the errors in between."""
     world = begin(ONE)
     world.report("start.1", call(world), returned=True)
-    cause = {"kind": "python", "message": "KeyError: 'a'", "details": {"traceback": "line 3"}}
+    cause: ErrorObject = {"kind": "python", "message": "KeyError: 'a'", "details": {"traceback": "line 3"}}
     own = {"execution_id": "c2", "path": ["c2", "c3"], "error": cause}
-    error = {
+    error: ErrorObject = {
         "kind": "child",
         "message": "KeyError: 'a' (child execution c3 failed, 2 calls down)",
         "details": own,

@@ -3,8 +3,9 @@
 import msgspec
 
 from noetl.core.deciding.work_order import build_order, put_in_place
+from noetl.core.event import Event
 from noetl.core.message import WorkOrder
-from tests.unit.core.build import marker_of
+from tests.unit.core.build import T0, marker_of, ok_of
 
 READS = """
 - {step: start, tool: {kind: noop}, set: {ctx.a: 1, ctx.b: 2}, next: {arcs: [{step: work}]}}
@@ -92,7 +93,11 @@ def test_an_order_has_markers_for_what_is_large(begin):
     assert order.aside
     assert len(msgspec.json.encode(order)) < 5000
     put_in_place(order, world.hydrated)
-    assert (order.ctx["a"], order.workload["w"], order.args["b"]) == ("x" * 1500, "y" * 1500, "x" * 1500)
+    assert (order.ctx["a"], (order.workload or {})["w"], order.args["b"]) == (
+        "x" * 1500,
+        "y" * 1500,
+        "x" * 1500,
+    )
     assert order.input == {"c": "x" * 1500, "d": "y" * 1500}
 
 
@@ -115,3 +120,23 @@ def test_writes_that_a_checkpoint_put_aside_are_put_back_too(begin):
     world.hydrated["k"] = "whole"
     world.report("start.1", frames={"[0]": {"prev": marker, "writes": [[["ctx", "a"], marker]]}})
     assert world.order("start.1").frames == {"[0]": {"prev": "whole", "writes": [[["ctx", "a"], "whole"]]}}
+
+
+def test_scopes_and_outputs_that_a_checkpoint_put_aside_are_put_back_too(begin):
+    world = begin("- {step: start, tool: {name: t, kind: noop}}")
+    world.hydrated |= {"k": "whole", "o": ok_of(1)}
+    away, whole = {"a": marker_of("k")}, {"a": "whole"}
+    frame = {"output": marker_of("o"), "iter": away, "step": away, "results": {"t": marker_of("o")}}
+    world.report("start.1", frames={"": frame})
+    back = {"output": ok_of(1), "iter": whole, "step": whole, "results": {"t": ok_of(1)}}
+    assert world.order("start.1").frames == {"": back}
+
+
+def test_writes_that_an_inner_iteration_put_aside_are_put_back_too(begin):
+    world = begin("- {step: start, loop: {in: [1], iterator: x}, tool: {kind: noop}}")
+    world.hydrated["k"] = "whole"
+    writes = [[["ctx", "a"], marker_of("k")]]
+    world.report(
+        "start.1", Event("loop.iteration.done", T0, "w", "start.1", "[0]/inner[1]", data={"writes": writes})
+    )
+    assert world.order("start.1").outcomes == {"[0]/inner[1]": {"writes": [[["ctx", "a"], "whole"]]}}

@@ -119,7 +119,7 @@ def test_the_enclosing_iteration_is_not_part_of_the_checkpoint():
 def test_large_parts_of_a_checkpoint_are_put_aside():
     pipe = Pipe(compiled(TWO), limits={"max_payload_bytes": 400})
     pipe.frame.iter = {"big": "x" * 200, "small": 1}
-    kept = pipe.frame.checkpoint()["iter"]
+    kept: Any = pipe.frame.checkpoint()["iter"]
     assert kept["small"] == 1
     assert kept["big"][STORED]["locator"]["key"] == pipe.around.payloads[0].key
 
@@ -201,7 +201,7 @@ def test_a_step_scope_of_many_values_is_put_aside_as_far_as_it_has_to_be():
     pipe.frame.step = {"small": 1, **{key: key * 1500 for key in "abc"}}
     assert pipe.frame.fit_step() == pipe.frame.step
     pipe.frame.step |= {key: key * 1500 for key in "def"}
-    fitting = pipe.frame.fit_step()
+    fitting: dict[str, Any] = pipe.frame.fit_step()
     assert fitting.pop("small") == 1
     assert all(list(value) == ["$stored"] for value in fitting.values())
 

@@ -10,6 +10,7 @@ from noetl.core.pipeline.inner_loop import (
     iteration_ended,
     iteration_started,
 )
+from noetl.core.shapes import ErrorObject
 from tests.unit.core.build import Pipe, compiled, error_of, ok_of
 
 
@@ -174,3 +175,10 @@ def test_what_is_left_of_a_sequential_level_sees_what_was_written_before_it_was_
         }
     )
     assert (one.ctx, one.step) == (ctx, step)
+
+
+def test_the_error_of_an_inner_iteration_may_come_without_details():
+    inner = level(address="[0]")
+    error: ErrorObject = {"kind": "boom", "message": "boom!"}
+    iteration_ended(inner.frame(0, 1), IterationOutcome(False, {"status": "error"}, error))
+    assert inner.around.events[0].data == {"error": error}

@@ -19,7 +19,7 @@ async def log_of(folder: Any, workflow: str, **root: str) -> Log:
         return [item async for item in events(made.store, execution_id)]
 
 
-def read(log: Log, upto: int | None = None) -> dict[str, Any]:
+def read(log: Log, upto: int | None = None) -> Any:
     progress = Progress("e")
     for seq, event in log[:upto]:
         progress.read(seq, event)

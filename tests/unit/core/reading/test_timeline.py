@@ -7,7 +7,7 @@ from noetl.core.reading import timeline
 from noetl.core.reading.timeline import Timeline
 
 
-def read(*events: Event) -> dict[str, Any]:
+def read(*events: Event) -> Any:
     found = Timeline()
     for seq, event in enumerate(events, 1):
         found.read(seq, event)

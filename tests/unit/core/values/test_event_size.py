@@ -7,6 +7,7 @@ from noetl.core.pipeline.recorded_output import recorded, recorded_together
 from noetl.core.program.evaluator import EvaluationError, TemplateEvaluator
 from noetl.core.reading.explain import explain
 from noetl.core.reading.log_history import LogHistory
+from noetl.core.shapes import ErrorObject
 from noetl.core.state import State
 from noetl.core.values.event_size import (
     ENVELOPE_BYTES,
@@ -52,13 +53,15 @@ def test_mappings_are_taken_apart_as_far_as_needed():
 
 
 def test_a_loops_errors_are_whole_while_there_is_room_and_then_in_short():
-    errors = [(n, {"kind": "boom", "message": "e" * 2000, "details": {"n": n}}) for n in range(100)]
+    errors: list[tuple[int, ErrorObject | None]] = [
+        (n, {"kind": "boom", "message": "e" * 2000, "details": {"n": n}}) for n in range(100)
+    ]
     listed = bounded_errors(errors)
     assert [one["index"] for one in listed] == list(range(100))
     assert listed[0]["error"] == errors[0][1]
     assert listed[-1]["error"] == {"kind": "boom", "message": "e" * 50 + "…", "shortened": True}
     assert size_of(listed) <= ERRORS_BYTES + 2000
-    small = [(0, {"kind": "a", "message": "b"}), (7, None)]
+    small: list[tuple[int, ErrorObject | None]] = [(0, {"kind": "a", "message": "b"}), (7, None)]
     assert bounded_errors(small) == [{"index": index, "error": error} for index, error in small]
 
 

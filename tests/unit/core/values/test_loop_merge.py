@@ -4,6 +4,7 @@ import pytest
 
 from noetl.core.values.loop_merge import compact, merged, spread
 from noetl.core.values.patch import OPERANDS, PatchProblem
+from noetl.json_value import Json
 
 
 def merge(*writes, reduce=None, parallel=True, existing=None, outer=None):
@@ -117,7 +118,8 @@ def test_what_a_pipeline_has_overwritten_itself_is_left_out_but_for_operands(pat
 
 
 def test_a_write_may_stand_for_many_operands():
-    assert list(spread({OPERANDS: "aside"}, {"aside": [1, 2]}.__getitem__)) == [1, 2]
+    stored: dict[Json, Json] = {"aside": [1, 2]}
+    assert list(spread({OPERANDS: "aside"}, stored.__getitem__)) == [1, 2]
     assert list(spread({OPERANDS: 1, "more": 2}, lambda value: value)) == [{OPERANDS: 1, "more": 2}]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from noetl.core.shapes import Reference
 from noetl.core.values.output import (
     JSON,
     MANIFEST,
@@ -20,7 +21,7 @@ from noetl.core.values.output import (
     reference_problem,
 )
 
-REF: dict[str, Any] = {"type": "blob", "locator": {}, "auth_reference": None, "meta": {}}
+REF: Reference = {"type": "blob", "locator": {}, "auth_reference": None, "meta": {}}
 
 
 @pytest.mark.parametrize(
@@ -160,4 +161,5 @@ def test_a_reference_says_what_kind_of_value_it_stands_for(value, hint):
 
 def test_what_a_reference_says_of_its_value_is_bounded():
     ref, _ = externalise("e1", {f"{'k' * 40}{n}": n for n in range(1000)})
-    assert len(ref["meta"]["schema_hint"]["keys"]) == 5
+    keys: Any = ref["meta"]["schema_hint"]["keys"]
+    assert len(keys) == 5

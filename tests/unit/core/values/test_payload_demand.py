@@ -1,7 +1,7 @@
 """Why a payload cannot be read, in words that name the ways on."""
 
 from noetl.core.values.output import externalise
-from noetl.core.values.payload_demand import in_envelope, too_large, too_many
+from noetl.core.values.payload_demand import Payloads, in_envelope, too_large, too_many
 from tests.unit.core.build import ID, ok_of
 
 
@@ -17,6 +17,7 @@ def test_results_that_are_too_large_together_are_told_as_such():
 
 def test_a_payload_over_the_limit_is_not_put_in_its_place_though_it_is_at_hand():
     ref, payload = externalise(ID, [1, 2, 3])
-    envelope, at_hand = ok_of(None, ref=ref), {payload.key: [1, 2, 3]}
+    at_hand: Payloads = {payload.key: [1, 2, 3]}
+    envelope = ok_of(None, ref=ref)
     assert in_envelope(envelope, at_hand, 7)["data"] == [1, 2, 3]
     assert in_envelope(envelope, at_hand, 6) is envelope

@@ -1,17 +1,21 @@
 """What names mean in a template, in which order a bare name is looked for, and what was seen."""
 
+from typing import Any
+
 import pytest
 
+from noetl.core.shapes import Output
 from noetl.core.values.output import externalise
 from noetl.core.values.payload_demand import UnreadablePayload, is_stored
 from noetl.core.values.scope import Scope, pruned
 from noetl.dsl.templates.values import Envelope
+from noetl.json_value import Json
 from tests.unit.core.build import ID, ok_of
 
 REF, PAYLOAD = externalise(ID, {"count": 7, "pad": "x" * 60})
 SIZE = REF["meta"]["bytes"]
-AWAY = {"status": "ok", "data": None, "ref": REF}
-TASKS = {**ok_of(1), "results": {"one": AWAY, "two": ok_of(2)}}
+AWAY: Output = {"status": "ok", "data": None, "ref": REF}
+TASKS: Output = {**ok_of(1), "results": {"one": AWAY, "two": ok_of(2)}}
 ELSEWHERE = ok_of(None, ref={"type": "relational", "locator": {}, "auth_reference": None, "meta": {}})
 
 
@@ -124,11 +128,11 @@ def test_the_output_that_an_event_carries_is_read_likewise(path, read):
 
 
 def test_a_payload_at_hand_is_in_its_place():
-    payload = {"count": 7}
+    payload: Json = {"count": 7}
     scope = Scope({}, steps=STEPS, payloads={PAYLOAD.key: payload}, most=SIZE)
     paths = [("load", "data"), ("load", "count"), ("load",), ("tasks", "results", "one", "count")]
     assert scope.out_of_reach(paths) is None
-    bound = scope.bind(["load", "tasks"])
+    bound: Any = scope.bind(["load", "tasks"])
     assert (bound["load"]["data"], bound["tasks"]["results"]["one"]["data"]) == (payload, payload)
     assert scope.seen([("load", "count")]) == {"load.count": 7}
 

@@ -1,0 +1,304 @@
+"""What the data of each event holds, for those who read a log. No code lives here.
+
+An event's name says which of these it carries, so readers are chosen by name and take the type of theirs. All
+is optional: logs of older engines lack what came later.
+"""
+
+from typing import TypedDict
+
+from noetl.core.shapes import (
+    ArcEvent,
+    Checkpoint,
+    ChildCall,
+    ErrorObject,
+    Failure,
+    FragmentOrigin,
+    IterationRecord,
+    Output,
+    Parent,
+    Patch,
+    RetainedState,
+    ScopeValues,
+)
+from noetl.core.state import Status
+from noetl.json_value import Json, JsonObject
+
+
+class NoData(TypedDict):
+    """An event of which only the name, the time and the place are read."""
+
+
+class Requested(TypedDict, total=False):
+    """`playbook.execution.requested`."""
+
+    path: str
+    version: int | None
+    payload: Json
+    parent: Parent | None
+    idempotency_key: str | None
+    retry_of: str | None
+    until: str | None
+    by: str | None
+
+
+class Evaluated(TypedDict, total=False):
+    """`playbook.request.evaluated`."""
+
+    status: str
+    hash: str
+    engine: str
+    executor_version: str | None
+    workload: JsonObject | None
+    diagnostics: list[JsonObject]
+    error: ErrorObject
+
+
+class Restored(RetainedState, total=False):
+    """`execution.restored`; `more`: it goes on with what had no room in the one before."""
+
+    of: str
+    tokens: int
+    more: bool
+
+
+class LoopRestored(TypedDict, total=False):
+    """`loop.restored`."""
+
+    token: str
+    step: str
+    total: int
+    collection: Json
+    iterations: dict[str, IterationRecord]
+
+
+class Controlled(TypedDict, total=False):
+    """`execution.paused`, `execution.resumed`, `execution.cancelled`."""
+
+    by: str | None
+    why: str | None
+    error: ErrorObject
+
+
+class Signalled(TypedDict, total=False):
+    """`execution.signalled`."""
+
+    signal: str
+    payload: Json
+    by: str
+    claimed_by: str
+
+
+class Finished(TypedDict, total=False):
+    """`workflow.finished`, `playbook.processed`."""
+
+    status: Status
+    output: Json
+    error: ErrorObject | None
+    counts: dict[str, int]
+    duration_ms: int
+
+
+class GuardRecord(TypedDict):
+    """What a guard of an admission rule came to, and the values it saw."""
+
+    value: bool
+    seen: ScopeValues
+
+
+class TokenMoved(TypedDict, total=False):
+    """`token.held`, `token.claimed`, `token.refused`, `token.discarded`."""
+
+    token: str
+    step: str
+    waits_for: list[str]
+    rule: int | str | None
+    guards: list[GuardRecord]
+    reason: str
+    join: str
+    would_be: str
+    input: Json
+
+
+_From = TypedDict("_From", {"from": str | None}, total=False)
+
+
+class Enqueued(_From, total=False):
+    """`token.enqueued`."""
+
+    token: str
+    step: str
+    from_run: str | None
+    event: ArcEvent
+    args: JsonObject
+    barred: list[str]
+    fragment: str | None
+
+
+class Scheduled(_From, total=False):
+    """`step.scheduled`; `place` says where the `problem` arose that keeps the run from starting."""
+
+    step: str
+    tokens: list[str]
+    event: ArcEvent
+    args: JsonObject
+    input: JsonObject | None
+    collection: Json
+    total: int
+    kept: bool
+    barred: list[str]
+    bars: str
+    fragment: str | None
+    timeout_ms: int
+    deadline: int
+    pool: str
+    lease: str
+    share: int
+    max_in_flight: int
+    problem: ErrorObject
+    place: str
+
+
+class LeaseMoved(TypedDict, total=False):
+    """`lease.granted`, `lease.returned`, `lease.expired`, `lease.closed`; `lo` and `hi`: of a chunk."""
+
+    lease: str
+    lo: int
+    hi: int
+    share: int
+    epoch: int
+    takeovers: int
+    why: str
+
+
+class StepStarted(TypedDict, total=False):
+    """`step.started`."""
+
+    worker: str
+    lease: str
+    epoch: int
+
+
+class Checkpointed(TypedDict, total=False):
+    """`step.checkpointed`."""
+
+    frames: dict[str, Checkpoint]
+    lease: str
+
+
+class TaskParked(TypedDict, total=False):
+    """`task.parked`."""
+
+    until: int | None
+    signal: str | None
+    approval: str | None
+    child: str | None
+    call: ChildCall | None
+    key: str | None
+    wait: bool
+    expires: int | None
+    within: int | None
+
+
+class TaskResumed(TypedDict, total=False):
+    """`task.resumed`."""
+
+    output: Output
+    label: str
+    consumed: int
+    dropped: bool
+
+
+class ChildWaiting(TypedDict):
+    """`child.waiting`."""
+
+    child: str
+    waits: bool
+    child_seq: int
+
+
+class TaskDone(TypedDict, total=False):
+    """`task.done`."""
+
+    output: Output
+    do: str
+    rule: int | str
+    before: int | str
+    seen: ScopeValues
+    set: Patch
+    delay: float
+    to: str
+    logs: list[str]
+
+
+class LoopStarted(TypedDict, total=False):
+    """`loop.started`."""
+
+    total: int
+    max_in_flight: int
+    chunk: int | None
+
+
+class RunEnded(TypedDict, total=False):
+    """`step.done`, `step.failed`, `loop.done`: what the worker says, and what the server adds."""
+
+    output: Output
+    error: ErrorObject | None
+    writes: Patch
+    step: JsonObject
+    iter: JsonObject
+    results: dict[str, Output]
+    set: Patch
+    left_out: list[str]
+    result: bool
+    keep: bool
+    fragment: str
+    was: str
+    failed_iterations: int
+
+
+class Patched(TypedDict, total=False):
+    """`ctx.patched`."""
+
+    patch: Patch
+    origin: str
+    to: str
+
+
+class ArcRecord(TypedDict, total=False):
+    """What an arc was asked, what it saw, and what it wrote when it was taken."""
+
+    step: str
+    matched: bool
+    asked: bool
+    seen: ScopeValues
+    set: Patch
+    args: JsonObject
+
+
+class Routed(TypedDict, total=False):
+    """`next.evaluated`; `error` and `kind` when the arcs could not be evaluated."""
+
+    event: str
+    arcs: list[ArcRecord]
+    taken: list[str]
+    failure: Failure
+    fails: ErrorObject
+    error: str
+    kind: str
+
+
+class Extended(TypedDict, total=False):
+    """`workflow.extended`."""
+
+    step: str
+    steps: list[JsonObject]
+    origin: FragmentOrigin
+
+
+class Rejected(TypedDict, total=False):
+    """`event.rejected`."""
+
+    event: str
+    at: str
+    why: str
+    lease: str

@@ -1,0 +1,256 @@
+"""What the engine itself writes into events, orders and snapshots has these types. No code lives here.
+
+At run time those of structs are mappings and nothing more: msgspec decodes a log by the annotations of its
+structs, and is not to look inside, nor to drop what a newer engine has added.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NotRequired, TypeAlias, TypedDict
+
+from noetl.json_value import Json, JsonObject
+
+Write: TypeAlias = list[Any]  # [path, value]: no type says of a list what each of its items is
+Patch: TypeAlias = list[Write]
+PackPlace: TypeAlias = list[Any]  # [key, index]: the pack that an output is in, and where
+ScopeValues: TypeAlias = Mapping[
+    str, object
+]  # what names mean in a scope: JSON, envelopes, why a value is gone
+
+if TYPE_CHECKING:
+
+    class ErrorObject(TypedDict, total=False):
+        """Why something failed, and where."""
+
+        kind: str
+        code: str | None
+        message: str
+        retryable: bool
+        details: dict[str, Any]  # as the kind has it, docs/reference/error-kinds.md
+        step: str
+        task: str
+        attempt: int
+        iteration: int | list[int]
+        shortened: bool
+
+    class Locator(TypedDict, total=False):
+        """Where in the result store a payload is."""
+
+        store: str
+        key: str
+
+    class PayloadMeta(TypedDict, total=False):
+        """What is known of a payload without reading it."""
+
+        content_type: str
+        bytes: int
+        sha256: str
+        ttl: str
+        preview: str
+        schema_hint: JsonObject
+
+    class Reference(TypedDict):
+        """A reference to a payload of the result store."""
+
+        type: str
+        locator: Locator
+        auth_reference: str | None
+        meta: PayloadMeta
+
+    class UncheckedReference(TypedDict):
+        """A reference as anyone may have written it."""
+
+        type: Json
+        locator: Json
+        auth_reference: Json
+        meta: Json
+
+    Marker = TypedDict("Marker", {"$stored": Reference, "$over": NotRequired[Patch]})
+    """Stands among kept values for one in the result store; `$over`: what was written below it since."""
+
+    class IterationError(TypedDict):
+        """The error of one iteration among those of its loop."""
+
+        index: int
+        error: ErrorObject | None
+
+    class LoopTotals(TypedDict, total=False):
+        """How the iterations of a loop ended."""
+
+        total: int
+        done: int
+        failed: int
+        skipped: int
+        errors: list[IterationError]
+
+    _Marks = TypedDict("_Marks", {"$logs": list[str], "$answered": bool}, total=False)
+
+    class LoopCounts(TypedDict):
+        """How many iterations of a loop that is on its way are where."""
+
+        total: int
+        done: int
+        failed: int
+        running: int
+        queued: int
+
+    class Output(_Marks, total=False):
+        """The envelope of what a task, a step or a child produced."""
+
+        status: str
+        data: Json
+        ref: Reference
+        part: PackPlace  # of an iteration
+        error: ErrorObject
+        meta: JsonObject
+        http: JsonObject
+        pg: JsonObject
+        py: JsonObject
+        loop: LoopTotals | None
+        results: dict[str, "Output"]
+
+    class ArcEvent(TypedDict, total=False):
+        """The event that a token carries, as arcs and the steps behind them read it."""
+
+        name: str
+        step: str | None
+        data: "ArcEventData"
+
+    class ArcEventData(TypedDict, total=False):
+        """What became of the run that the event tells of."""
+
+        output: Output
+        error: ErrorObject | None
+        loop: LoopTotals | None
+
+    class Parent(TypedDict, total=False):
+        """The run of another execution that called this one."""
+
+        execution_id: str
+        run: str
+        at: str
+        depth: int
+        waits: bool
+        path: str
+
+    class ChildCall(TypedDict, total=False):
+        """The playbook that a task calls."""
+
+        path: str
+        version: int | None
+        input: JsonObject
+        wait: bool
+
+    class Failure(TypedDict, total=False):
+        """A failure that an arc took, and whether its guard asked about it."""
+
+        step: str
+        error: ErrorObject
+        taken_by: str
+        answered: bool
+
+    class Signal(TypedDict):
+        """A signal that nothing has taken yet."""
+
+        name: str
+        payload: Json
+
+    class IterationRecord(TypedDict, total=False):
+        """How an iteration ended."""
+
+        output: Output
+        writes: Patch
+        error: ErrorObject
+
+    class Checkpoint(TypedDict, total=False):
+        """A pipeline at a task boundary: enough to go on from there."""
+
+        pc: str | None
+        visits: dict[str, int]
+        passed: dict[str, int]
+        runs: int
+        attempt: int
+        answered: int
+        unsure: bool
+        waiting: str | None
+        inside: str | None
+        call_ends: int | None
+        prev: Json
+        output: Output | None
+        iter: JsonObject
+        step: JsonObject
+        results: dict[str, Output]
+        writes: Patch
+        sent: Patch
+
+    class FragmentOrigin(TypedDict, total=False):
+        """The run that asked for a fragment, as its arcs will need it."""
+
+        args: JsonObject
+        input: JsonObject | None
+        step: JsonObject
+        iter: JsonObject
+        barred: list[str]
+        fragment: str | None
+
+    class FragmentEnd(TypedDict):
+        """The event that ended the last run of a fragment."""
+
+        name: str
+        step: str
+        output: Output
+
+    class FragmentSteps(TypedDict):
+        """The steps that a run added to the workflow."""
+
+        origin: str
+        steps: list[JsonObject]
+
+    class RunCount(TypedDict, total=False):
+        """How often a step ran and how its latest run ended."""
+
+        runs: int
+        status: str
+
+    class RetainedLoop(TypedDict):
+        """The iterations of a loop that need not run again, by index."""
+
+        total: int
+        collection: Json
+        iterations: dict[str, IterationRecord]
+
+    _From = TypedDict("_From", {"from": str | None}, total=False)
+
+    class TokenParts(_From, total=False):
+        """A token as it is put on its way."""
+
+        step: str
+        from_run: str | None
+        event: "ArcEvent"
+        args: JsonObject
+        barred: list[str]
+        fragment: str | None
+        loop: RetainedLoop
+
+    class Retained(TypedDict):
+        """What a retry or rerun begins with."""
+
+        state: "RetainedState"
+        tokens: list[TokenParts]
+
+else:
+    ErrorObject = Locator = PayloadMeta = Reference = UncheckedReference = Marker = dict
+    IterationError = LoopTotals = LoopCounts = Output = ArcEvent = ArcEventData = Parent = ChildCall = dict
+    Failure = Signal = IterationRecord = Checkpoint = FragmentOrigin = FragmentEnd = FragmentSteps = dict
+    RunCount = RetainedLoop = TokenParts = Retained = dict
+
+
+class RetainedState(TypedDict, total=False):
+    """What a retry or rerun keeps of the state of the execution before it."""
+
+    ctx: JsonObject
+    results: dict[str, Output]
+    steps: dict[str, RunCount]
+    failures: list[Failure]
+    signals: list[Signal]
+    output: Json
+    failed_iterations: int
