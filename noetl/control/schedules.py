@@ -128,22 +128,20 @@ def zone(name: str) -> tzinfo:
 
 
 class ScheduleBook:
-    """The schedules of a store."""
+    """The schedules of a store: a part of the front."""
 
     def __init__(self, store: Store, start: StartAsked, find: FindAsked) -> None:
-        self._store, self._start, self._find = store, start, find
+        self._store, self._start_playbook, self._find_playbook = store, start, find
 
-    async def put(self, ask: ScheduleAsk, *, new: bool = False) -> Schedule:
+    async def put_schedule(self, ask: ScheduleAsk, *, new: bool = False) -> Schedule:
         """Keep a schedule; raises RequestError when it makes no sense, Conflict when it is to be new."""
         check_name(ask.name, "schedule")
         if ask.catch_up not in ("one", "skip"):
             raise RequestError(f"catch_up is '{ask.catch_up}'", hint="it is one, or skip")
-        existing_schedule = await self._known(ask.name)
-        if existing_schedule is None or (existing_schedule.path, existing_schedule.version) != (
-            ask.path,
-            ask.version,
-        ):
-            await self._find(Ask(path=ask.path, version=ask.version))  # one that is gone can still be paused
+        existing = await self._existing_schedule(ask.name)
+        # One whose playbook is gone can still be paused.
+        if existing is None or (existing.path, existing.version) != (ask.path, ask.version):
+            await self._find_playbook(Ask(path=ask.path, version=ask.version))
         schedule = Schedule(
             name=ask.name,
             path=ask.path,
@@ -158,14 +156,14 @@ class ScheduleBook:
             by=ask.by,
         )
         zone(schedule.timezone)
-        following = _following(schedule, existing_schedule)
+        following = _following(schedule, existing)
         schedule.next_at = following if schedule.enabled else None
         if not await self._store.put_schedule(schedule, new=new):
             message = f"there is a schedule '{ask.name}' already"
             raise Conflict(message, hint="choose another name, or delete that one")
         return await self._store.schedule(ask.name)
 
-    async def _known(self, name: str) -> Schedule | None:
+    async def _existing_schedule(self, name: str) -> Schedule | None:
         try:
             return await self._store.schedule(name)
         except NotFound:
@@ -179,18 +177,18 @@ class ScheduleBook:
         """One schedule."""
         return await self._store.schedule(name)
 
-    async def delete(self, name: str) -> None:
+    async def delete_schedule(self, name: str) -> None:
         """Forget a schedule."""
         await self._store.delete_schedule(name)
 
-    async def run(self, name: str, by: str) -> Started:
+    async def run_schedule(self, name: str, by: str = "cli") -> Started:
         """Start at once what a schedule starts; its ticks stay where they are."""
         schedule = await self._store.schedule(name)
-        return await self._start(
+        return await self._start_playbook(
             Ask(path=schedule.path, version=schedule.version, workload=schedule.workload, by=by)
         )
 
-    async def fire_due(self) -> None:
+    async def fire_schedules(self) -> None:
         """Start what is due, each tick once; raises BackendError when that has to be tried again."""
         trouble: BackendError | None = None
         for schedule in await self._store.due_schedules(AT_ONCE):
@@ -228,7 +226,7 @@ class ScheduleBook:
         ask = Ask(path=schedule.path, version=schedule.version, workload=schedule.workload)
         ask.idempotency_key, ask.by = key, f"schedule {schedule.name}"
         try:
-            return (await self._start(ask)).execution_id
+            return (await self._start_playbook(ask)).execution_id
         except Conflict:  # it was fired already, and playbook or workload changed since
             summary = await self._store.by_key(key)
             if summary is None:

@@ -38,22 +38,23 @@ class Keeper(Protocol):
 
 
 class TriggerBook:
-    """The triggers of a store. Who signs calls needs the secret itself: it rests sealed, as a credential."""
+    """The triggers of a store: a part of the front.
 
-    def __init__(self, store: Store, vault: Keeper, start: StartAsked, find: FindAsked) -> None:
-        self._store, self._vault, self._start, self._find = store, vault, start, find
+    Who signs calls needs the secret itself: it rests sealed, as a credential.
+    """
 
-    async def put(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:
+    def __init__(self, store: Store, keeper: Keeper, start: StartAsked, find: FindAsked) -> None:
+        self._store, self._keeper = store, keeper
+        self._start_playbook, self._find_playbook = start, find
+
+    async def put_trigger(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:
         """Keep a trigger; the secret of a webhook is made unless it is given, or was."""
         _check(ask)
-        existing_trigger = await self._known(ask.name)
-        if existing_trigger is None or (existing_trigger.path, existing_trigger.version) != (
-            ask.path,
-            ask.version,
-        ):
-            await self._find(Ask(path=ask.path, version=ask.version))
+        existing = await self._existing_trigger(ask.name)
+        if existing is None or (existing.path, existing.version) != (ask.path, ask.version):
+            await self._find_playbook(Ask(path=ask.path, version=ask.version))
         secret = ask.secret
-        old_digest = existing_trigger.secret if existing_trigger is not None else None
+        old_digest = existing.secret if existing is not None else None
         if ask.kind == "webhook" and secret is None and old_digest is None:
             secret = secrets.token_urlsafe(SECRET_BYTES)
         trigger = Trigger(
@@ -74,10 +75,10 @@ class TriggerBook:
             message = f"there is a trigger '{ask.name}' already"
             raise Conflict(message, hint="choose another name, or delete that one")
         if secret is not None:
-            await self._vault.keep(credential_of(ask.name), {"secret": secret})
+            await self._keeper.keep(credential_of(ask.name), {"secret": secret})
         return NewTrigger(await self._store.trigger(ask.name), secret)
 
-    async def _known(self, name: str) -> Trigger | None:
+    async def _existing_trigger(self, name: str) -> Trigger | None:
         try:
             return await self._store.trigger(name)
         except NotFound:
@@ -91,28 +92,30 @@ class TriggerBook:
         """One trigger."""
         return await self._store.trigger(name)
 
-    async def delete(self, name: str) -> None:
+    async def delete_trigger(self, name: str) -> None:
         """Forget a trigger and its secret."""
         await self._store.delete_trigger(name)
         with suppress(NotFound):
             await self._store.delete_secret(credential_of(name))
 
-    async def fire(self, name: str, payload: Json, *, key: str | None, by: str | None = None) -> Started:
+    async def fire_trigger(
+        self, name: str, payload: Json, *, key: str | None = None, by: str | None = None
+    ) -> Started:
         """Start what a trigger starts, with what a message said; one key starts one execution."""
         trigger = await self._store.trigger(name)
         ask = Ask(path=trigger.path, version=trigger.version, by=by or f"trigger {name}")
         ask.workload = {**trigger.workload, trigger.payload_key: payload}
         ask.idempotency_key = None if key is None else f"trigger/{name}/{key}"
-        return await self._start(ask)
+        return await self._start_playbook(ask)
 
     async def knock(self, name: str, knock: WebhookCall) -> Started:
         """A call of a webhook; raises Denied unless it proves that its sender knows the secret."""
-        trigger = await self._known(name)
+        trigger = await self._existing_trigger(name)
         if not await self._proven(trigger, knock) or trigger is None:
             raise Denied("there is no such webhook, or the secret is another one")
         if not trigger.enabled:
             raise Conflict(f"the trigger '{name}' is paused")
-        return await self.fire(name, payload_of(knock.body), key=knock.key)
+        return await self.fire_trigger(name, payload_of(knock.body), key=knock.key)
 
     async def _proven(self, trigger: Trigger | None, knock: WebhookCall) -> bool:
         """As much is done for a webhook that is not there as for one that is."""
@@ -132,7 +135,7 @@ class TriggerBook:
         if trigger is None or trigger.secret is None:
             return None
         try:
-            secret = str((await self._vault.credential(credential_of(trigger.name))).get("secret"))
+            secret = str((await self._keeper.credential(credential_of(trigger.name))).get("secret"))
         except NotFound:
             return None
         return secret if hmac.compare_digest(digest(secret), trigger.secret) else None

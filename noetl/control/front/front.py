@@ -48,19 +48,12 @@ from noetl.ports.answers import (
 from noetl.ports.front import (
     ME,
     Ask,
-    NewToken,
-    NewTrigger,
-    ScheduleAsk,
     Slice,
     Started,
-    TokenAsk,
-    TriggerAsk,
-    WebhookCall,
     Worker,
 )
 from noetl.ports.results import Payloads
-from noetl.ports.schedule import Schedule, Trigger
-from noetl.ports.store import AccessToken, Find, Listed, PlaybookText, Projection, Row, Summary
+from noetl.ports.store import Find, Listed, PlaybookText, Projection, Row, Summary
 from noetl.ports.values import ValueProblem, to_json
 
 NUL = b"\\u0000"
@@ -82,7 +75,7 @@ async def nobody() -> Sequence[Worker]:
     return ()
 
 
-class LocalFront:
+class LocalFront(TokenBook, ScheduleBook, TriggerBook):
     """Front over an engine of this process; other processes may share its store.
 
     `fleet` tells the workers. `adopts`: an execution that nobody runs is run on here once it was told
@@ -105,9 +98,9 @@ class LocalFront:
         self.backlog: Callable[[], int] = lambda: 0  # for how long work has waited for a worker, in ms
         self._steering, self._adopts = Steering(engine, adopts=adopts), adopts
         self._followers = Followers(engine)
-        self._tokens = TokenBook(engine.store, engine.now)
-        self._schedules = ScheduleBook(engine.store, self._started, self._asked)
-        self._triggers = TriggerBook(engine.store, vault, self._started, self._asked)
+        TokenBook.__init__(self, engine.store, engine.now)
+        ScheduleBook.__init__(self, engine.store, self._started, self._asked)
+        TriggerBook.__init__(self, engine.store, vault, self._started, self._asked)
         self._descriptions = Descriptions()
         self._reader = Reader(engine.store, engine.results, payloads)
 
@@ -473,72 +466,6 @@ class LocalFront:
     async def seal_again(self) -> int:
         """Seal every credential with the newest key."""
         return await self._vault.seal_again()
-
-    # Tokens
-
-    async def new_token(self, ask: TokenAsk) -> NewToken:
-        """Make a token; what is shown once is not kept."""
-        return await self._tokens.new_token(ask)
-
-    async def tokens(self) -> Sequence[AccessToken]:
-        """Every token, the newest first."""
-        return await self._tokens.tokens()
-
-    async def delete_token(self, token_id: str) -> None:
-        """Let a token be good for nothing from now on."""
-        await self._tokens.delete_token(token_id)
-
-    # Schedules and triggers
-
-    async def put_schedule(self, ask: ScheduleAsk, *, new: bool = False) -> Schedule:
-        """Keep a schedule."""
-        return await self._schedules.put(ask, new=new)
-
-    async def schedules(self) -> Sequence[Schedule]:
-        """Every schedule, by name."""
-        return await self._schedules.schedules()
-
-    async def schedule(self, name: str) -> Schedule:
-        """One schedule."""
-        return await self._schedules.schedule(name)
-
-    async def delete_schedule(self, name: str) -> None:
-        """Forget a schedule."""
-        await self._schedules.delete(name)
-
-    async def run_schedule(self, name: str, by: str = "cli") -> Started:
-        """Start at once what a schedule starts."""
-        return await self._schedules.run(name, by)
-
-    async def fire_schedules(self) -> None:
-        """Start what is due by the clock; a server calls this again and again."""
-        await self._schedules.fire_due()
-
-    async def put_trigger(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:
-        """Keep a trigger."""
-        return await self._triggers.put(ask, new=new)
-
-    async def triggers(self) -> Sequence[Trigger]:
-        """Every trigger, by name."""
-        return await self._triggers.triggers()
-
-    async def trigger(self, name: str) -> Trigger:
-        """One trigger."""
-        return await self._triggers.trigger(name)
-
-    async def delete_trigger(self, name: str) -> None:
-        """Forget a trigger and its secret."""
-        await self._triggers.delete(name)
-
-    async def fire_trigger(
-        self, name: str, payload: Json, *, key: str | None = None, by: str | None = None
-    ) -> Started:
-        """Start what a trigger starts, with a payload."""
-        return await self._triggers.fire(name, payload, key=key, by=by)
-
-    async def knock(self, name: str, knock: WebhookCall) -> Started:
-        """A call of a webhook."""
-        return await self._triggers.knock(name, knock)
 
     # The process
 

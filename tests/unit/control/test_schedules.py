@@ -100,7 +100,7 @@ async def test_a_schedule_that_makes_no_sense_is_refused_with_what_is_wrong(
     world: "World", given: dict[str, Any], told: str, hint: str
 ) -> None:
     with pytest.raises(RequestError, match=told) as refused:
-        await world.book.put(ScheduleAsk(**{"name": "s", "path": "p", **given}))
+        await world.book.put_schedule(ScheduleAsk(**{"name": "s", "path": "p", **given}))
     assert hint in (refused.value.hint or "")
 
 
@@ -131,7 +131,7 @@ class World:
         )
 
     async def put(self, **more: Any) -> Schedule:
-        return await self.book.put(ScheduleAsk(**{"name": "s", "path": "p", "every_s": 60, **more}))
+        return await self.book.put_schedule(ScheduleAsk(**{"name": "s", "path": "p", "every_s": 60, **more}))
 
 
 @pytest.fixture
@@ -141,12 +141,12 @@ def world() -> World:
 
 async def test_a_tick_starts_one_execution_with_what_the_schedule_says(world: World) -> None:
     made = await world.put(workload={"n": 1}, version=2)
-    await world.book.fire_due()
+    await world.book.fire_schedules()
     assert world.asked == []
     tick = made.next_at or 0
     world.clock.now = tick
     for _ in range(3):
-        await world.book.fire_due()
+        await world.book.fire_schedules()
     (asked,) = world.asked
     assert (asked.path, asked.version, asked.workload, asked.by) == ("p", 2, {"n": 1}, "schedule s")
     after = await world.store.schedule("s")
@@ -158,7 +158,7 @@ async def test_servers_that_look_at_once_fire_a_tick_once(world: World) -> None:
     await world.put()
     world.clock.now += 60_000
     books = [ScheduleBook(world.store, world.start, world.find) for _ in range(5)]
-    await asyncio.gather(*(book.fire_due() for book in books))
+    await asyncio.gather(*(book.fire_schedules() for book in books))
     assert len(world.asked) == 1
 
 
@@ -167,7 +167,7 @@ async def test_a_crash_between_start_and_going_on_fires_a_tick_once(world: World
     world.clock.now += 60_000
     due = (await world.store.due_schedules())[0]
     fired = await world.book._fired(due, made.next_at or 0)  # and the process is gone
-    await world.book.fire_due()
+    await world.book.fire_schedules()
     assert len(world.asked) == 1
     assert (await world.store.schedule("s")).last_execution == fired.execution
 
@@ -177,7 +177,7 @@ async def test_a_tick_that_was_fired_before_its_schedule_changed_is_not_fired_ag
     world.clock.now += 60_000
     fired = await world.book._fired((await world.store.due_schedules())[0], made.next_at or 0)
     world.trouble.append(Conflict("the key belongs to another request"))
-    await world.book.fire_due()
+    await world.book.fire_schedules()
     after = await world.store.schedule("s")
     assert (after.last_execution, after.last_error) == (fired.execution, None)
     assert len(world.asked) == 1
@@ -187,7 +187,7 @@ async def test_ticks_that_nobody_saw_are_fired_as_one_or_skipped(world: World) -
     made = await world.put(name="one")
     await world.put(name="skip", catch_up="skip")
     world.clock.now += 60_000 * 100
-    await world.book.fire_due()
+    await world.book.fire_schedules()
     assert [asked.by for asked in world.asked] == ["schedule one"]
     for schedule in await world.store.schedules():
         assert schedule.next_at == world.clock.now + 60_000
@@ -198,7 +198,7 @@ async def test_ticks_that_nobody_saw_are_fired_as_one_or_skipped(world: World) -
 async def test_a_tick_that_is_a_little_late_is_not_missed(world: World) -> None:
     made = await world.put(catch_up="skip", every_s=3600)
     world.clock.now = (made.next_at or 0) + LATE_MS
-    await world.book.fire_due()
+    await world.book.fire_schedules()
     assert len(world.asked) == 1
 
 
@@ -209,7 +209,7 @@ async def test_no_tick_of_a_fast_schedule_passes_without_a_trace(world: World, c
     started = 0
     for late in (6_000, 0, 3_500):
         world.clock.now = ((await world.store.schedule("s")).next_at or 0) + late
-        await world.book.fire_due()
+        await world.book.fire_schedules()
         started += 1
     assert len(world.asked) == started
     after = await world.store.schedule("s")
@@ -224,7 +224,7 @@ async def test_ticks_that_are_skipped_are_told_with_how_many_from_when_to_when_a
     made = await world.put(catch_up="skip", cron="*/5 * * * *", every_s=None)
     first = made.next_at or 0
     world.clock.now = first + 17 * 60_000
-    await world.book.fire_due()
+    await world.book.fire_schedules()
     after = await world.store.schedule("s")
     assert world.asked == []
     assert after.skipped == Skipped(4, first, first + 15 * 60_000, "no server ran then", 4)
@@ -237,7 +237,7 @@ async def test_ticks_beyond_counting_are_told_as_such(world: World, monkeypatch:
     monkeypatch.setattr("noetl.control.schedules.COUNTED", 3)
     made = await world.put(cron="* * * * *", every_s=None)
     world.clock.now = (made.next_at or 0) + 10 * 60_000
-    await world.book.fire_due()
+    await world.book.fire_schedules()
     skipped = (await world.store.schedule("s")).skipped
     assert skipped is not None
     assert (skipped.count, "more than 3 are not counted" in skipped.why) == (3, True)
@@ -248,11 +248,11 @@ async def test_a_schedule_whose_playbook_cannot_start_says_why_and_goes_on(world
     await world.put(name="b")
     world.clock.now += 60_000
     world.trouble.append(NotFound("there is no playbook"))
-    await world.book.fire_due()
+    await world.book.fire_schedules()
     assert (await world.store.schedule("a")).last_error == "there is no playbook"
     assert [asked.by for asked in world.asked] == ["schedule b"]
     world.clock.now += 60_000
-    await world.book.fire_due()
+    await world.book.fire_schedules()
     assert (await world.store.schedule("a")).last_error is None
 
 
@@ -261,9 +261,9 @@ async def test_a_tick_waits_for_a_store_that_is_away(world: World) -> None:
     world.clock.now += 60_000
     world.trouble.append(BackendError("away"))
     with pytest.raises(BackendError):
-        await world.book.fire_due()
+        await world.book.fire_schedules()
     assert (await world.store.schedule("s")).next_at == made.next_at
-    await world.book.fire_due()
+    await world.book.fire_schedules()
     assert len(world.asked) == 1
 
 
@@ -273,16 +273,16 @@ async def test_a_schedule_that_has_to_wait_lets_others_go_first(world: World) ->
     world.clock.now += 60_000
     world.trouble.append(BackendError("no room for its workload"))
     with pytest.raises(BackendError):
-        await world.book.fire_due()
+        await world.book.fire_schedules()
     assert [asked.by for asked in world.asked] == ["schedule b"]
-    await world.book.fire_due()
+    await world.book.fire_schedules()
     assert [asked.by for asked in world.asked] == ["schedule b", "schedule a"]
 
 
 async def test_a_paused_schedule_has_no_ticks_and_begins_anew(world: World) -> None:
     assert (await world.put(enabled=False)).next_at is None
     world.clock.now += 100_000
-    await world.book.fire_due()
+    await world.book.fire_schedules()
     assert world.asked == []
     assert (await world.put()).next_at == world.clock.now + 60_000
 
@@ -305,14 +305,14 @@ async def test_a_new_schedule_takes_no_name_that_is_taken_and_no_playbook_that_i
 ) -> None:
     await world.put()
     with pytest.raises(Conflict, match="'s' already"):
-        await world.book.put(ScheduleAsk(name="s", path="p", every_s=1), new=True)
+        await world.book.put_schedule(ScheduleAsk(name="s", path="p", every_s=1), new=True)
     with pytest.raises(NotFound, match="'missing'"):
         await world.put(path="missing")
 
 
 async def test_a_run_by_hand_leaves_the_ticks_where_they_are(world: World) -> None:
     made = await world.put(workload={"n": 1}, enabled=False)
-    await world.book.run("s", "ann")
+    await world.book.run_schedule("s", "ann")
     assert (world.asked[0].by, world.asked[0].idempotency_key) == ("ann", None)
     assert world.asked[0].workload == {"n": 1}
     assert await world.store.schedule("s") == made
