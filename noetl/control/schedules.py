@@ -170,15 +170,12 @@ class ScheduleBook:
             return None
 
     async def schedules(self) -> Sequence[Schedule]:
-        """Every schedule, by name."""
         return await self._store.schedules()
 
     async def schedule(self, name: str) -> Schedule:
-        """One schedule."""
         return await self._store.schedule(name)
 
     async def delete_schedule(self, name: str) -> None:
-        """Forget a schedule."""
         await self._store.delete_schedule(name)
 
     async def run_schedule(self, name: str, by: str = "cli") -> Started:

@@ -25,11 +25,9 @@ class TokenBook:
         return made
 
     async def tokens(self) -> Sequence[AccessToken]:
-        """Every token, the newest first."""
         return await self._store.tokens()
 
     async def delete_token(self, token_id: str) -> None:
-        """Let a token be good for nothing from now on."""
         await self._store.delete_token(token_id)
 
 

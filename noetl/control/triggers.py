@@ -85,15 +85,12 @@ class TriggerBook:
             return None
 
     async def triggers(self) -> Sequence[Trigger]:
-        """Every trigger, by name."""
         return await self._store.triggers()
 
     async def trigger(self, name: str) -> Trigger:
-        """One trigger."""
         return await self._store.trigger(name)
 
     async def delete_trigger(self, name: str) -> None:
-        """Forget a trigger and its secret."""
         await self._store.delete_trigger(name)
         with suppress(NotFound):
             await self._store.delete_secret(credential_of(name))

@@ -20,13 +20,11 @@ class StoredPayloads:
         self._results, self._execution_id = results, execution_id
 
     async def put(self, data: Json) -> Reference:
-        """Store a JSON value."""
         ref, payload = externalise(self._execution_id, data)
         await self._results.write(payload)
         return ref
 
     async def put_stream(self, chunks: AsyncIterator[bytes], content_type: str) -> Reference:
-        """Store bytes as they arrive."""
         key, size, digest = await self._results.write_stream(self._execution_id, chunks)
         ref, _ = refer(self._execution_id, b"", content_type)
         ref["locator"]["key"] = key

@@ -19,11 +19,9 @@ class RedactedPayloads:
         self._payloads, self._redactor = payloads, redactor
 
     async def put(self, data: Value) -> Reference:
-        """Store a JSON value."""
         return await self._payloads.put(self._redactor.clean(data))
 
     async def put_stream(self, chunks: AsyncIterator[bytes], content_type: str) -> Reference:
-        """Store bytes as they arrive."""
         return await self._payloads.put_stream(without(self._redactor.spellings, chunks), content_type)
 
     async def get(self, ref: Reference, most: int | None = None) -> Value:

@@ -35,7 +35,6 @@ class LinkedResults:
         self._servers = servers
 
     async def write(self, payload: Payload) -> None:
-        """Write a payload durably."""
         await self._servers.write(payload)
 
     async def write_stream(self, execution_id: str, chunks: AsyncIterator[bytes]) -> tuple[str, int, str]:
@@ -52,7 +51,6 @@ class LinkedResults:
         return key, size, digest.hexdigest()
 
     async def read(self, key: str) -> bytes:
-        """The bytes of a payload."""
         return await self._servers.read(check_key(key))
 
     async def footprints(self) -> Sequence[Footprint]:

@@ -31,7 +31,6 @@ class DirectoryResults:
         self.folder = Path(folder)
 
     async def write(self, payload: Payload) -> None:
-        """Write a payload durably."""
         await asyncio.to_thread(self._write, self.folder / check_key(payload.key), payload.body)
 
     def _write(self, path: Path, body: bytes) -> None:
@@ -44,7 +43,6 @@ class DirectoryResults:
                 _keep(file, name, path)
 
     async def write_stream(self, execution_id: str, chunks: AsyncIterator[bytes]) -> tuple[str, int, str]:
-        """Write bytes as they arrive."""
         digest, size = hashlib.sha256(), 0
         folder = (self.folder / stream_key(execution_id, digest.hexdigest())).parent
         errors = partial(_store_errors, f"a payload of {execution_id} could not be written")
@@ -69,7 +67,6 @@ class DirectoryResults:
         _sync(self.folder)
 
     async def read(self, key: str) -> bytes:
-        """The bytes of a payload."""
         path = self.folder / check_key(key)
         try:
             with _store_errors(f"the payload {path} could not be read"):
@@ -78,7 +75,6 @@ class DirectoryResults:
             raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
 
     async def footprints(self) -> Sequence[Footprint]:
-        """What is there, by execution."""
         return await asyncio.to_thread(lambda: list(self._footprints()))
 
     def _footprints(self) -> Iterator[Footprint]:
@@ -88,7 +84,6 @@ class DirectoryResults:
             yield Footprint(folder.name, len(stats), sum(stat.st_size for stat in stats), int(newest * 1000))
 
     async def discard(self, execution_id: str) -> None:
-        """Remove every payload of an execution."""
         folder = (self.folder / check_key(f"{execution_id}/{'0' * 32}")).parent
         with _store_errors(f"the payloads of {execution_id} could not be removed"):
             await asyncio.to_thread(shutil.rmtree, folder, onerror=_unless_gone)

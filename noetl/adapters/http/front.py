@@ -65,16 +65,13 @@ class HttpFront(HttpSchedules):
         return [_playbook(item) for item in await self._all("/catalog", path=path)]
 
     async def playbook(self, path: str, version: int | None = None) -> PlaybookText:
-        """One version, else the newest."""
         return _playbook(await self.client.ask("GET", f"/catalog/{_part(path)}", query={"version": version}))
 
     async def delete_playbook(self, path: str, version: int | None = None) -> int:
-        """Take a playbook, or one version, off the catalog."""
         answer = await self.client.ask("DELETE", f"/catalog/{_part(path)}", query={"version": version})
         return int(answer["deleted"])
 
     async def playbook_of(self, execution_id: str) -> PlaybookText:
-        """The playbook that an execution runs or ran."""
         return _playbook(await self.client.ask("GET", f"{_execution(execution_id)}/playbook"))
 
     # Executions
@@ -94,7 +91,6 @@ class HttpFront(HttpSchedules):
         return started_of(answer, existed=status == FOUND)
 
     async def control(self, execution_id: str, wish: Control) -> None:
-        """Pause, resume, cancel or signal."""
         body = {"name": wish.name, "payload": wish.payload} if wish.what == "signal" else {"why": wish.why}
         await self.client.ask("POST", f"{_execution(execution_id)}/{wish.what}", body=body)
 
@@ -114,7 +110,6 @@ class HttpFront(HttpSchedules):
         return started_of(await self.client.ask("POST", f"{_execution(execution_id)}/rerun", body=body))
 
     async def executions(self, find: Find) -> Listed:
-        """Those that are wanted, the newest first."""
         query: dict[str, str | int | bool | None] = {
             **msgspec.structs.asdict(find),
             "since": None if find.since is None else iso(find.since),
@@ -130,22 +125,18 @@ class HttpFront(HttpSchedules):
         return result
 
     async def status(self, execution_id: str) -> str:
-        """Its status, and no more than that."""
         return str((await self.execution(execution_id))["status"])
 
     def follow(self, execution_id: str, first: int = 1) -> AsyncGenerator[tuple[int, list[Event]]]:
-        """Its events as they are committed, each once and in order, until it is over."""
         return stream.follow(self.client, segment(execution_id), first, self._told)
 
     # Readings
 
     async def projection(self, execution_id: str) -> Projection:
-        """What stands beside the log."""
         answer = await self.client.ask("GET", f"{_execution(execution_id)}/projection")
         return msgspec.convert(answer, Projection)
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
-        """The log as it rests."""
         query = {"from": first, "limit": min(limit, ROWS_PAGE)}
         page = await self.client.ask("GET", f"{_execution(execution_id)}/log", query=query)
         return msgspec.convert(page["items"], list[Row])
@@ -159,7 +150,6 @@ class HttpFront(HttpSchedules):
         name: str | None = None,
         step: str | None = None,
     ) -> list[EventEnvelope]:
-        """Envelopes of events that match, from a sequence number on."""
         envelopes: list[EventEnvelope] = []
         start: int | None = first
         while start is not None and len(envelopes) < limit:
@@ -186,7 +176,6 @@ class HttpFront(HttpSchedules):
         return lines
 
     async def graph(self, execution_id: str) -> JsonObject:
-        """The playbook that ran as steps and arcs."""
         drawing: JsonObject = await self.client.ask("GET", f"{_execution(execution_id)}/graph")
         return drawing
 
@@ -197,18 +186,15 @@ class HttpFront(HttpSchedules):
         return answer
 
     async def why(self, execution_id: str, step: str | None = None) -> Explanation:
-        """The decisions explained in words."""
         path = f"{_execution(execution_id)}/why"
         explanation: Explanation = await self.client.ask("GET", path, query={"step": step})
         return explanation
 
     async def diff(self, first: str, other: str) -> Difference:
-        """How two executions differ."""
         difference: Difference = await self.client.ask("GET", f"{_execution(first)}/diff/{segment(other)}")
         return difference
 
     async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Json:
-        """A template's value as it would have been after an event."""
         body = {"template": template, "at": at}
         answer: JsonObject = await self.client.ask("POST", f"{_execution(execution_id)}/render", body=body)
         return answer["value"]
@@ -216,7 +202,6 @@ class HttpFront(HttpSchedules):
     async def result(
         self, key: str, *, offset: int = 0, limit: int | None = None, select: str | None = None
     ) -> Slice:
-        """A stored payload or a part of it."""
         query = {"offset": offset, "limit": limit and min(limit, ITEMS_PAGE), "select": select}
         payload = await self.client.ask("GET", f"/results/{_part(key)}", query=query)
         return msgspec.convert(payload, Slice)
@@ -224,20 +209,16 @@ class HttpFront(HttpSchedules):
     # Credentials
 
     async def put_credential(self, name: str, material: JsonObject) -> None:
-        """Keep a credential, sealed."""
         await self.client.ask("PUT", f"/credentials/{segment(name)}", body=material)
 
     async def credentials(self) -> Sequence[tuple[str, int]]:
-        """Names, and when each was last set."""
         return [(str(item["name"]), ms(str(item["set_at"]))) for item in await self._all("/credentials")]
 
     async def credential(self, name: str) -> CredentialFields:
-        """A credential's name, its fields' names and when it was set."""
         fields: CredentialFields = await self.client.ask("GET", f"/credentials/{segment(name)}")
         return fields
 
     async def delete_credential(self, name: str) -> None:
-        """Forget a credential."""
         await self.client.ask("DELETE", f"/credentials/{segment(name)}")
 
     async def seal_again(self) -> int:
@@ -262,18 +243,15 @@ class HttpFront(HttpSchedules):
         return [_token(item) for item in await self._all("/tokens")]
 
     async def delete_token(self, token_id: str) -> None:
-        """Let a token be good for nothing from now on."""
         await self.client.ask("DELETE", f"/tokens/{segment(token_id)}")
 
     # The process
 
     async def workers(self) -> Sequence[Worker]:
-        """The workers that were heard of lately."""
         items = await self._all("/workers")
         return [msgspec.convert(with_ms(item, "heard_at", "started_at"), Worker) for item in items]
 
     async def stuck(self) -> int:
-        """How many executions are stuck."""
         count, find = 0, Find(status="stuck", limit=500)
         while True:
             page = await self.executions(find)
@@ -282,7 +260,6 @@ class HttpFront(HttpSchedules):
                 return count
 
     async def overdue_ms(self) -> int:
-        """How long the oldest due work has been waiting."""
         return int((await self.client.ask("GET", "/health/ready", prefix="")).get("overdue_ms", 0))
 
 

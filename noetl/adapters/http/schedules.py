@@ -33,7 +33,6 @@ class HttpSchedules:
         return await self.client.ask("PUT", f"{place}/{segment(name)}", body=body)
 
     async def schedules(self) -> Sequence[Schedule]:
-        """Every schedule, by name."""
         return [_schedule(item) for item in await self._all("/schedules")]
 
     async def _all(self, place: str, path: str | None = None) -> list[JsonObject]:
@@ -48,11 +47,9 @@ class HttpSchedules:
                 return items
 
     async def schedule(self, name: str) -> Schedule:
-        """One schedule."""
         return _schedule(await self.client.ask("GET", f"/schedules/{segment(name)}"))
 
     async def delete_schedule(self, name: str) -> None:
-        """Forget a schedule."""
         await self.client.ask("DELETE", f"/schedules/{segment(name)}")
 
     async def run_schedule(self, name: str, by: str = "cli") -> Started:
@@ -71,22 +68,18 @@ class HttpSchedules:
         return [_trigger(item) for item in await self._all("/triggers")]
 
     async def trigger(self, name: str) -> Trigger:
-        """One trigger."""
         return _trigger(await self.client.ask("GET", f"/triggers/{segment(name)}"))
 
     async def delete_trigger(self, name: str) -> None:
-        """Forget a trigger and its secret."""
         await self.client.ask("DELETE", f"/triggers/{segment(name)}")
 
     async def fire_trigger(
         self, name: str, payload: Json, *, key: str | None = None, by: str | None = None
     ) -> Started:
-        """Start what a trigger starts, with a payload."""
         body = {"payload": payload, "idempotency_key": key}
         return started_of(await self.client.ask("POST", f"/triggers/{segment(name)}/run", body=body))
 
     async def knock(self, name: str, knock: WebhookCall) -> Started:
-        """A call of a webhook."""
         sent_headers = {SECRET_HEADER: knock.secret, SIGNATURE_HEADER: knock.signature, KEY_HEADER: knock.key}
         headers = {name: value for name, value in sent_headers.items() if value is not None}
         async with self.client.open(

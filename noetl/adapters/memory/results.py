@@ -29,14 +29,12 @@ class MemoryResults:
         return key, len(body), digest
 
     async def read(self, key: str) -> bytes:
-        """The bytes of a payload."""
         try:
             return self._payloads[check_key(key)][0]
         except KeyError:
             raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
 
     async def footprints(self) -> Sequence[Footprint]:
-        """What is there, by execution."""
         footprints: dict[str, Footprint] = {}
         for key, (body, written_at) in sorted(self._payloads.items()):
             footprint = footprints.setdefault(
@@ -47,7 +45,6 @@ class MemoryResults:
         return list(footprints.values())
 
     async def discard(self, execution_id: str) -> None:
-        """Remove every payload of an execution."""
         check_key(f"{execution_id}/{'0' * 32}")
         for key in [key for key in self._payloads if key.partition("/")[0] == execution_id]:
             del self._payloads[key]

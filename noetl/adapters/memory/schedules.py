@@ -19,11 +19,9 @@ class MemorySchedules:
         self._triggers: dict[str, Trigger] = {}
 
     async def clock(self) -> int:
-        """The time that decides what is due."""
         return self._now()
 
     async def put_schedule(self, schedule: Schedule, *, new: bool = False) -> bool:
-        """Keep a schedule."""
         existing_schedule = self._schedules.get(schedule.name)
         if existing_schedule is not None and new:
             return False
@@ -34,22 +32,18 @@ class MemorySchedules:
         return True
 
     async def schedule(self, name: str) -> Schedule:
-        """One schedule."""
         if name not in self._schedules:
             raise unknown_schedule(name)
         return replace(self._schedules[name])
 
     async def schedules(self) -> Sequence[Schedule]:
-        """Every schedule, by name."""
         return [replace(self._schedules[name]) for name in sorted(self._schedules)]
 
     async def delete_schedule(self, name: str) -> None:
-        """Forget a schedule."""
         if self._schedules.pop(name, None) is None:
             raise unknown_schedule(name)
 
     async def due_schedules(self, limit: int = 100) -> Sequence[Schedule]:
-        """Schedules whose next tick has come."""
         now = self._now()
         due = [
             (schedule.next_at, schedule.name)
@@ -69,7 +63,6 @@ class MemorySchedules:
         return True
 
     async def put_trigger(self, trigger: Trigger, *, new: bool = False) -> bool:
-        """Keep a trigger."""
         existing_trigger = self._triggers.get(trigger.name)
         if existing_trigger is not None and new:
             return False
@@ -78,16 +71,13 @@ class MemorySchedules:
         return True
 
     async def trigger(self, name: str) -> Trigger:
-        """One trigger."""
         if name not in self._triggers:
             raise unknown_trigger(name)
         return replace(self._triggers[name])
 
     async def triggers(self) -> Sequence[Trigger]:
-        """Every trigger, by name."""
         return [replace(self._triggers[name]) for name in sorted(self._triggers)]
 
     async def delete_trigger(self, name: str) -> None:
-        """Forget a trigger."""
         if self._triggers.pop(name, None) is None:
             raise unknown_trigger(name)

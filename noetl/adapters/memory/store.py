@@ -134,25 +134,20 @@ class MemoryStore(MemorySchedules):
         return StoredLog(state, [row for row in execution.rows if row.first > seq], head)
 
     async def projection(self, execution_id: str) -> Projection:
-        """What stands beside the log."""
         execution = self._get(execution_id)
         return Projection(execution.summary, execution.seq, execution.head, execution.snapshot)
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
-        """Rows in order, from the one that holds an event."""
         return [row for row in self._get(execution_id).rows if row.last >= first][:limit]
 
     async def end(self, execution_id: str) -> int:
-        """The number of the newest event."""
         rows = self._get(execution_id).rows
         return rows[-1].last if rows else 0
 
     async def answered(self, execution_id: str, batch: str) -> bool:
-        """Whether a batch has been appended."""
         return batch in self._get(execution_id).batches
 
     async def summary(self, execution_id: str) -> Summary:
-        """One execution."""
         return self._get(execution_id).summary
 
     async def executions(self, find: Find = EVERY) -> Listed:
@@ -167,12 +162,10 @@ class MemoryStore(MemorySchedules):
         return Listed([summary for _, summary in matching[: find.limit]], more)
 
     async def by_key(self, idempotency_key: str) -> Summary | None:
-        """The execution with an idempotency key."""
         execution_id = self._keys.get(idempotency_key)
         return None if execution_id is None else self._executions[execution_id].summary
 
     async def claim(self, execution_id: str, owner: str, lease_ms: int) -> bool:
-        """Become the one writer of an execution, or stay it."""
         execution, now = self._get(execution_id), self._now()
         foreign = execution.owner not in (None, owner)
         if execution.summary.stuck is not None or (foreign and execution.owned_until >= now):
@@ -183,19 +176,16 @@ class MemoryStore(MemorySchedules):
         return True
 
     async def take_in_hand(self, execution_id: str, owner: str, *, always: bool = False) -> str | None:
-        """Note that an owner is about to read or decide on an execution."""
         execution = self._get(execution_id)
         before = execution.in_hand
         execution.in_hand = owner if always or before is not None else None
         return before
 
     async def put_down(self, execution_id: str, owner: str) -> None:
-        """It went well."""
         execution = self._get(execution_id)
         execution.in_hand = None if execution.in_hand == owner else execution.in_hand
 
     async def set_aside(self, execution_id: str, owner: str, why: Stuck) -> bool:
-        """Give up an execution of an owner."""
         execution = self._get(execution_id)
         if execution.owner != owner or execution.summary.ended_at is not None:
             return False
@@ -205,7 +195,6 @@ class MemoryStore(MemorySchedules):
         return True
 
     async def release(self, execution_id: str, owner: str, lease_ms: int) -> bool:
-        """Become the owner of an execution that is stuck."""
         execution = self._get(execution_id)
         if execution.summary.stuck is None:
             return False
@@ -216,7 +205,6 @@ class MemoryStore(MemorySchedules):
         return True
 
     async def stuck(self) -> int:
-        """How many executions are stuck."""
         return sum(execution.summary.stuck is not None for execution in self._executions.values())
 
     async def owned(self, execution_id: str) -> bool:
@@ -225,28 +213,23 @@ class MemoryStore(MemorySchedules):
         return execution.owner is not None and execution.owned_until >= self._now()
 
     async def leave(self, owner: str) -> None:
-        """Give every claim of an owner up."""
         for execution in self._executions.values():
             if execution.owner == owner:
                 execution.owner, execution.owned_until = None, 0
                 execution.in_hand = None if execution.in_hand == owner else execution.in_hand
 
     async def heartbeat(self, owner: str, lease_ms: int) -> None:
-        """Renew every claim of an owner."""
         for execution in self._executions.values():
             if execution.owner == owner and execution.summary.ended_at is None:
                 execution.owned_until = self._now() + lease_ms
 
     async def announce(self, address: ServerAddress, lease_ms: int) -> None:
-        """Say for some time that a server is there."""
         self._servers[address.server] = (address, self._now() + lease_ms)
 
     async def withdraw(self, server: str) -> None:
-        """A server goes."""
         self._servers.pop(server, None)
 
     async def servers(self) -> Sequence[ServerAddress]:
-        """The servers that are there."""
         here = [address for address, until in self._servers.values() if until >= self._now()]
         return sorted(here, key=lambda address: address.server)
 
@@ -271,18 +254,15 @@ class MemoryStore(MemorySchedules):
             self._mail.append(Letter(self._posted, execution_id, message))
 
     async def mail(self, owner: str) -> Sequence[Letter]:
-        """The messages left for the executions of an owner."""
         own = {key for key, execution in self._executions.items() if execution.owner == owner}
         return [letter for letter in self._mail if letter.execution_id in own]
 
     async def discard_mail(self, letters: Sequence[int]) -> None:
-        """Throw letters away."""
         self._mail = [letter for letter in self._mail if letter.id not in letters]
 
     async def register(
         self, path: str, digest: str, text: str, file: str | None, by: str | None = None
     ) -> PlaybookText:
-        """Keep a playbook; the same text is the version it already is."""
         versions = [entry for entry in self._playbooks if entry.path == path]
         if versions and versions[-1].hash == digest and (path, len(versions)) not in self._deleted:
             versions[-1].file = file or versions[-1].file
@@ -294,7 +274,6 @@ class MemoryStore(MemorySchedules):
     async def playbook(
         self, *, digest: str | None = None, path: str | None = None, version: int | None = None
     ) -> PlaybookText:
-        """A playbook by its content, or by path and version."""
         playbook_texts = [
             entry
             for entry in self._playbooks
@@ -308,7 +287,6 @@ class MemoryStore(MemorySchedules):
         return max(playbook_texts, key=lambda entry: entry.version)
 
     async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
-        """The newest version of every path, or every version of one."""
         offered = [entry for entry in self._playbooks if (entry.path, entry.version) not in self._deleted]
         if path is not None:
             return [entry for entry in offered if entry.path == path][::-1]
@@ -316,66 +294,54 @@ class MemoryStore(MemorySchedules):
         return [newest[path] for path in sorted(newest)]
 
     async def delete_playbook(self, path: str, version: int | None = None) -> int:
-        """Take a playbook, or one version, off the catalog."""
         gone = [entry for entry in await self.playbooks(path) if version in (None, entry.version)]
         self._deleted |= {(entry.path, entry.version) for entry in gone}
         return len(gone)
 
     async def put_secret(self, name: str, sealed: bytes) -> None:
-        """Keep a sealed credential."""
         self._secrets[name] = (sealed, self._now())
 
     async def secret(self, name: str) -> bytes:
-        """A sealed credential."""
         if name not in self._secrets:
             raise unknown_credential(name)
         return self._secrets[name][0]
 
     async def reseal_secret(self, name: str, old: bytes, new: bytes) -> bool:
-        """Put other bytes in place of exactly these."""
         sealed, set_at = self._secrets.get(name, (b"", 0))
         if sealed == old:
             self._secrets[name] = (new, set_at)
         return sealed == old
 
     async def secrets(self) -> Sequence[tuple[str, int]]:
-        """Names of credentials and when each was last set."""
         return [(name, set_at) for name, (_, set_at) in sorted(self._secrets.items())]
 
     async def delete_secret(self, name: str) -> None:
-        """Forget a credential."""
         if self._secrets.pop(name, None) is None:
             raise unknown_credential(name, hint="noetl credential list")
 
     async def put_token(self, token: AccessToken) -> None:
-        """Keep a token."""
         self._tokens.pop(token.id, None)
         self._tokens[token.id] = token
 
     async def token(self, token_id: str) -> AccessToken:
-        """One token."""
         if token_id not in self._tokens:
             raise unknown_token(token_id)
         return self._tokens[token_id]
 
     async def tokens(self) -> Sequence[AccessToken]:
-        """Every token, the newest first."""
         return sorted(self._tokens.values(), key=lambda token: (-token.created_at, token.id))
 
     async def delete_token(self, token_id: str) -> None:
-        """Forget a token."""
         if self._tokens.pop(token_id, None) is None:
             raise unknown_token(token_id)
 
     async def ended(self, before: int, *, after: str = "", limit: int = 200) -> Sequence[Outline]:
-        """Executions that were over at a moment, by id."""
         outlines = (_outline(self._executions[key]) for key in sorted(self._executions) if key > after)
         return [
             outline for outline in outlines if outline.ended_at is not None and outline.ended_at <= before
         ][:limit]
 
     async def family(self, execution_id: str) -> Sequence[Outline]:
-        """An execution with all that may hold its references."""
         members: dict[str, Outline] = {}
         waiting = [execution_id]
         while waiting:
@@ -396,7 +362,6 @@ class MemoryStore(MemorySchedules):
         ]
 
     async def trim(self, execution_id: str, rows: Sequence[Row], *, whole: bool) -> None:
-        """Put rows that say less in the place of the same ones."""
         execution = self._executions.get(execution_id)
         if execution is None or execution.summary.ended_at is None:
             raise Conflict(f"execution {execution_id} is not over")
@@ -413,7 +378,6 @@ class MemoryStore(MemorySchedules):
         return gone
 
     async def extent(self) -> Extent:
-        """How much there is."""
         summaries = [execution.summary for execution in self._executions.values()]
         open_ = [
             execution

@@ -43,7 +43,6 @@ class NatsResults:
             return await self._stream.create_object_store(self._bucket)
 
     async def write(self, payload: Payload) -> None:
-        """Write a payload durably."""
         await self._put(check_key(payload.key), io.BytesIO(payload.body))
 
     async def _put(self, key: str, body: io.BufferedIOBase) -> None:
@@ -70,7 +69,6 @@ class NatsResults:
         return key, size, digest.hexdigest()
 
     async def read(self, key: str) -> bytes:
-        """The bytes of a payload."""
         body = io.BytesIO()
         try:
             with _store_errors(f"the payload {check_key(key)} could not be read from NATS"):
@@ -81,7 +79,6 @@ class NatsResults:
         return body.getvalue()
 
     async def footprints(self) -> Sequence[Footprint]:
-        """What is there, by execution."""
         footprints: dict[str, Footprint] = {}
         for info in await self._listed():
             execution_id = info.name.partition("/")[0]

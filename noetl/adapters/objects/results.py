@@ -49,7 +49,6 @@ class ObjectResults:
         )
 
     async def write(self, payload: Payload) -> None:
-        """Write a payload durably."""
         key = check_key(payload.key)
         with _store_errors(f"the payload {key} could not be written to {self.url}"):
             await obstore.put_async(self._store, key, payload.body)
@@ -73,7 +72,6 @@ class ObjectResults:
         return key, size, digest.hexdigest()
 
     async def read(self, key: str) -> bytes:
-        """The bytes of a payload."""
         try:
             with _store_errors(f"the payload {key} could not be read from {self.url}"):
                 return bytes(await (await obstore.get_async(self._store, check_key(key))).bytes_async())
@@ -81,7 +79,6 @@ class ObjectResults:
             raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
 
     async def footprints(self) -> Sequence[Footprint]:
-        """What is there, by execution."""
         footprints: dict[str, Footprint] = {}
         async for path, size, written_at in self._listed(None):
             execution_id, _, name = path.partition("/")
@@ -92,7 +89,6 @@ class ObjectResults:
         return [footprints[execution_id] for execution_id in sorted(footprints)]
 
     async def discard(self, execution_id: str) -> None:
-        """Remove every payload of an execution."""
         check_key(f"{execution_id}/{'0' * 32}")
         paths = [path async for path, _, _ in self._listed(execution_id)]
         if paths:

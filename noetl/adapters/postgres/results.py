@@ -23,7 +23,6 @@ class PostgresResults:
         self._now = now
 
     async def write(self, payload: Payload) -> None:
-        """Write a payload durably."""
         key, body = check_key(payload.key), payload.body
         if len(body) <= CHUNK:
             await self._database.fetch(SQL["write_payload"], key, body, self._now())
@@ -54,7 +53,6 @@ class PostgresResults:
         return key, size, digest.hexdigest()
 
     async def read(self, key: str) -> bytes:
-        """The bytes of a payload."""
         body, part, parts = [], 0, 1
         while part < parts:
             rows = await self._database.fetch(SQL["read_payload"], check_key(key), part, part + READ_AT_ONCE)
@@ -65,11 +63,9 @@ class PostgresResults:
         return b"".join(body)
 
     async def footprints(self) -> Sequence[Footprint]:
-        """What is there, by execution."""
         return [Footprint(*row) for row in await self._database.fetch(SQL["footprints"])]
 
     async def discard(self, execution_id: str) -> None:
-        """Remove every payload of an execution."""
         check_key(f"{execution_id}/{'0' * 32}")
         await self._database.fetch(SQL["discard_payloads"], execution_id)
 

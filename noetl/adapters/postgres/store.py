@@ -78,7 +78,6 @@ class PostgresStore(SqlStore):
         return cls(database, now or _database_time)
 
     async def clock(self) -> int:
-        """The time that decides what is due."""
         return int((await self._rows("clock", self._now()))[0][0])
 
     async def _rows(self, name: str, *values: object) -> list[asyncpg.Record]:
@@ -90,7 +89,6 @@ class PostgresStore(SqlStore):
     # The log
 
     async def commit(self, append: Append) -> None:
-        """Append durably."""
         check_append(append, append.expected)
         if not await self._writer.write(append):
             rows = await self._rows("standing", append.execution_id)
@@ -106,18 +104,15 @@ class PostgresStore(SqlStore):
         return StoredLog(state, rows, rows[-1].hash if rows else head or b"")
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
-        """Rows in order, from the one that holds an event."""
         rows = await self._rows("rows_from", execution_id, first, limit)
         if not rows:
             await self._row_of("standing", execution_id)
         return [Row(*row) for row in rows]
 
     async def end(self, execution_id: str) -> int:
-        """The number of the newest event."""
         return int((await self._row_of("standing", execution_id))[0])
 
     async def answered(self, execution_id: str, batch: str) -> bool:
-        """Whether a batch has been appended."""
         return bool((await self._row_of("answered", execution_id, batch))[0])
 
     # Projections
@@ -141,19 +136,16 @@ class PostgresStore(SqlStore):
     # Owners and messages
 
     async def claim(self, execution_id: str, owner: str, lease_ms: int) -> bool:
-        """Become the one writer of an execution, or stay it."""
         exists, claimed = (await self._write("claim", execution_id, owner, lease_ms, self._now()))[0]
         if not exists:
             raise unknown_execution(execution_id)
         return bool(claimed)
 
     async def take_in_hand(self, execution_id: str, owner: str, *, always: bool = False) -> str | None:
-        """Note that an owner is about to read or decide on an execution."""
         rows = await self._write("take_in_hand", execution_id, owner, always)
         return rows[0][0] if rows else None
 
     async def release(self, execution_id: str, owner: str, lease_ms: int) -> bool:
-        """Become the owner of an execution that is stuck."""
         stuck = (await self.summary(execution_id)).stuck
         if stuck is None:
             return False
@@ -162,11 +154,9 @@ class PostgresStore(SqlStore):
         return bool(await self._write("release", execution_id, owner, lease_ms, *values))
 
     async def owned(self, execution_id: str) -> bool:
-        """Whether someone alive runs an execution."""
         return bool((await self._row_of("owned", execution_id, self._now()))[0])
 
     async def heartbeat(self, owner: str, lease_ms: int) -> None:
-        """Renew every claim of an owner."""
         await self._write("heartbeat", owner, lease_ms, self._now())
         await self._write("drop_late_mail")
 
@@ -185,7 +175,6 @@ class PostgresStore(SqlStore):
                 await self._write("desert", owner)
 
     async def discard_mail(self, letters: Sequence[int]) -> None:
-        """Throw letters away."""
         await self._write("discard_mail", list(letters))
 
     # Playbooks
@@ -193,7 +182,6 @@ class PostgresStore(SqlStore):
     async def register(
         self, path: str, digest: str, text: str, file: str | None, by: str | None = None
     ) -> PlaybookText:
-        """Keep a playbook; the same text is the version it already is."""
         playbook_text = _as_known(await self._rows("newest_version", path), digest)
         if playbook_text is not None and file in (None, playbook_text.file):
             return playbook_text
@@ -212,7 +200,6 @@ class PostgresStore(SqlStore):
     async def playbook(
         self, *, digest: str | None = None, path: str | None = None, version: int | None = None
     ) -> PlaybookText:
-        """A playbook by its content, or by path and version."""
         if digest is not None:
             rows = await self._rows("playbook_by_hash", digest, path, version)
         else:
@@ -224,7 +211,6 @@ class PostgresStore(SqlStore):
     # Credentials and tokens
 
     async def put_token(self, token: AccessToken) -> None:
-        """Keep a token."""
         values = (token.id, token.hash, token.name, token.scopes, token.prefixes)
         pools = token.pools
         await self._write("put_token", *values, token.created_at, token.expires_at, token.by, pools)
@@ -232,7 +218,6 @@ class PostgresStore(SqlStore):
     # What is over, and how much there is
 
     async def trim(self, execution_id: str, rows: Sequence[Row], *, whole: bool) -> None:
-        """Put rows that say less in the place of the same ones."""
         parts = [[getattr(row, name) for row in rows] for name in ("first", "last", "body", "seal")]
         if not await self._write("trim", execution_id, *parts, whole, self._now()):
             raise Conflict(f"execution {execution_id} is not over")
@@ -246,7 +231,6 @@ class PostgresStore(SqlStore):
         return deleted
 
     async def extent(self) -> Extent:
-        """How much there is."""
         events, playbooks, credentials, messages, size = (await self._rows("counts"))[0]
         due = await self._rows("oldest_due")
         return Extent(
@@ -261,7 +245,6 @@ class PostgresStore(SqlStore):
         )
 
     async def close(self) -> None:
-        """Finish what was begun and let go of the database."""
         await self._writer.close()
         await self.database.close()
 

@@ -26,11 +26,9 @@ class SqlSchedules(ABC):
         """The rows of a statement that writes; with `again` it may be repeated when its answer was lost."""
 
     async def put_schedule(self, schedule: Schedule, *, new: bool = False) -> bool:
-        """Keep a schedule."""
         return await self._put("schedule", schedule, new)
 
     async def put_trigger(self, trigger: Trigger, *, new: bool = False) -> bool:
-        """Keep a trigger."""
         return await self._put("trigger", trigger, new)
 
     async def _put(self, kind: str, entry: Schedule | Trigger, new: bool) -> bool:
@@ -40,39 +38,32 @@ class SqlSchedules(ABC):
         return True
 
     async def schedule(self, name: str) -> Schedule:
-        """One schedule."""
         rows = await self._rows("schedule", name)
         if not rows:
             raise unknown_schedule(name)
         return _read(Schedule, rows[0])
 
     async def trigger(self, name: str) -> Trigger:
-        """One trigger."""
         rows = await self._rows("trigger", name)
         if not rows:
             raise unknown_trigger(name)
         return _read(Trigger, rows[0])
 
     async def schedules(self) -> Sequence[Schedule]:
-        """Every schedule, by name."""
         return [_read(Schedule, row) for row in await self._rows("schedules")]
 
     async def triggers(self) -> Sequence[Trigger]:
-        """Every trigger, by name."""
         return [_read(Trigger, row) for row in await self._rows("triggers")]
 
     async def delete_schedule(self, name: str) -> None:
-        """Forget a schedule."""
         if not await self._write("delete_schedule", name, again=False):
             raise unknown_schedule(name)
 
     async def delete_trigger(self, name: str) -> None:
-        """Forget a trigger."""
         if not await self._write("delete_trigger", name, again=False):
             raise unknown_trigger(name)
 
     async def due_schedules(self, limit: int = 100) -> Sequence[Schedule]:
-        """Schedules whose next tick has come."""
         return [_read(Schedule, row) for row in await self._rows("due_schedules", self._now(), limit)]
 
     async def advance_schedule(self, name: str, expected: int, fired: Fired) -> bool:

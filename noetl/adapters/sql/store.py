@@ -34,46 +34,36 @@ class SqlStore(SqlSchedules):
         return rows[0]
 
     async def projection(self, execution_id: str) -> Projection:
-        """What stands beside the log."""
         seq, head, *columns = await self._row_of("projection", execution_id)
         snapshot = None if columns[0] is None else Snapshot(*columns[:3])
         return Projection(Summary(*columns[3:]), seq, head, snapshot)
 
     async def summary(self, execution_id: str) -> Summary:
-        """One execution."""
         return Summary(*await self._row_of("execution", execution_id))
 
     async def by_key(self, idempotency_key: str) -> Summary | None:
-        """The execution with an idempotency key."""
         rows = await self._rows("execution_by_key", idempotency_key)
         return Summary(*rows[0]) if rows else None
 
     async def put_down(self, execution_id: str, owner: str) -> None:
-        """It went well."""
         await self._write("put_down", execution_id, owner)
 
     async def set_aside(self, execution_id: str, owner: str, why: Stuck) -> bool:
-        """Give up an execution of an owner."""
         return bool(await self._write("set_aside", execution_id, owner, msgspec.json.encode(why).decode()))
 
     async def stuck(self) -> int:
-        """How many executions are stuck."""
         return int((await self._rows("count_stuck"))[0][0])
 
     async def leave(self, owner: str) -> None:
-        """Give every claim of an owner up."""
         await self._write("leave", owner)
 
     async def announce(self, address: ServerAddress, lease_ms: int) -> None:
-        """Say for some time that a server is there."""
         await self._write("announce", address.server, address.url, lease_ms, self._now())
 
     async def withdraw(self, server: str) -> None:
-        """A server goes."""
         await self._write("withdraw", server, self._now())
 
     async def servers(self) -> Sequence[ServerAddress]:
-        """The servers that are there."""
         return [ServerAddress(*row) for row in await self._rows("servers", self._now())]
 
     async def post(self, execution_id: str, message: bytes) -> None:
@@ -81,65 +71,52 @@ class SqlStore(SqlSchedules):
         await self._write("post", execution_id, message, again=False)
 
     async def mail(self, owner: str) -> Sequence[Letter]:
-        """The messages left for the executions of an owner."""
         return [Letter(*row) for row in await self._rows("mail", owner)]
 
     async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
-        """The newest version of every path, or every version of one."""
         rows = await (self._rows("playbooks") if path is None else self._rows("versions", path))
         return [PlaybookText(*row) for row in rows]
 
     async def delete_playbook(self, path: str, version: int | None = None) -> int:
-        """Take a playbook, or one version, off the catalog."""
         return len(await self._write("delete_playbook", path, version, self._now()))
 
     async def put_secret(self, name: str, sealed: bytes) -> None:
-        """Keep a sealed credential."""
         await self._write("put_credential", name, sealed, self._now())
 
     async def secret(self, name: str) -> bytes:
-        """A sealed credential."""
         rows = await self._rows("credential", name)
         if not rows:
             raise unknown_credential(name)
         return bytes(rows[0][0])
 
     async def reseal_secret(self, name: str, old: bytes, new: bytes) -> bool:
-        """Put other bytes in place of exactly these."""
         return bool(await self._write("reseal_credential", name, old, new))
 
     async def secrets(self) -> Sequence[tuple[str, int]]:
-        """Names of credentials and when each was last set."""
         return [(name, set_at) for name, set_at in await self._rows("credentials")]
 
     async def delete_secret(self, name: str) -> None:
-        """Forget a credential."""
         if not await self._write("delete_credential", name):
             raise unknown_credential(name, hint="noetl credential list")
 
     async def token(self, token_id: str) -> AccessToken:
-        """One token."""
         rows = await self._rows("token", token_id)
         if not rows:
             raise unknown_token(token_id)
         return self._token(rows[0])
 
     async def tokens(self) -> Sequence[AccessToken]:
-        """Every token, the newest first."""
         return [self._token(row) for row in await self._rows("tokens")]
 
     def _token(self, row: Record) -> AccessToken:
         return AccessToken(*row)
 
     async def delete_token(self, token_id: str) -> None:
-        """Forget a token."""
         if not await self._write("delete_token", token_id):
             raise unknown_token(token_id)
 
     async def ended(self, before: int, *, after: str = "", limit: int = 200) -> Sequence[Outline]:
-        """Executions that were over at a moment, by id."""
         return [Outline(*row) for row in await self._rows("ended", before, after, limit)]
 
     async def family(self, execution_id: str) -> Sequence[Outline]:
-        """An execution with all that may hold its references."""
         return [Outline(*row) for row in await self._rows("family", execution_id)]

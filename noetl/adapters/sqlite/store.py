@@ -51,7 +51,6 @@ class SqliteStore(SqlStore):
         self._presence = Presence(Path(path).parent / "owners")
 
     async def clock(self) -> int:
-        """The time that decides what is due."""
         return self._now()
 
     async def _rows(self, name: str, *values: object) -> list[Record]:
@@ -63,7 +62,6 @@ class SqliteStore(SqlStore):
     # The log
 
     async def commit(self, append: Append) -> None:
-        """Append durably."""
         if append.claim is not None:
             self._presence.enter(append.claim[0])
         now = self._now()
@@ -74,15 +72,12 @@ class SqliteStore(SqlStore):
         return await self._reader.run(lambda connection: _log(connection, execution_id))
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
-        """Rows in order, from the one that holds an event."""
         return await self._reader.run(lambda connection: _rows(connection, execution_id, first, limit))
 
     async def end(self, execution_id: str) -> int:
-        """The number of the newest event."""
         return int((await self._row_of("end_and_owner", execution_id))[0])
 
     async def answered(self, execution_id: str, batch: str) -> bool:
-        """Whether a batch has been appended."""
         return await self._reader.run(
             lambda connection: bool(fetch(connection, sql.BATCH, (_number(connection, execution_id), batch)))
         )
@@ -102,7 +97,6 @@ class SqliteStore(SqlStore):
     # Owners and messages
 
     async def claim(self, execution_id: str, owner: str, lease_ms: int) -> bool:
-        """Become the one writer of an execution, or stay it."""
         self._presence.enter(owner)
         holder, _ = await self._row_of("holder", execution_id)
         dead = holder if holder is not None and self._presence.gone(holder) else None
@@ -110,24 +104,20 @@ class SqliteStore(SqlStore):
         return bool(await self._write("claim", owner, now + lease_ms, execution_id, now, dead))
 
     async def take_in_hand(self, execution_id: str, owner: str, *, always: bool = False) -> str | None:
-        """Note that an owner is about to read or decide on an execution."""
         return await self._writer.run(
             lambda connection: jobs.take_in_hand(connection, execution_id, owner, always)
         )
 
     async def release(self, execution_id: str, owner: str, lease_ms: int) -> bool:
-        """Become the owner of an execution that is stuck."""
         self._presence.enter(owner)
         until = self._now() + lease_ms
         return await self._writer.run(lambda connection: jobs.release(connection, execution_id, owner, until))
 
     async def owned(self, execution_id: str) -> bool:
-        """Whether someone alive runs an execution."""
         holder, until = await self._row_of("holder", execution_id)
         return holder is not None and until >= self._now() and not self._presence.gone(holder)
 
     async def heartbeat(self, owner: str, lease_ms: int) -> None:
-        """Renew every claim of an owner."""
         await self._write("renew", self._now() + lease_ms, owner)
 
     async def due(self, now: int | None = None, limit: int = 100) -> list[str]:
@@ -136,7 +126,6 @@ class SqliteStore(SqlStore):
         return [row[0] for row in await self._rows("due", now, limit)]
 
     async def discard_mail(self, letters: Sequence[int]) -> None:
-        """Throw letters away."""
         await self._writer.run(lambda connection: jobs.discard(connection, letters))
 
     # Playbooks
@@ -144,7 +133,6 @@ class SqliteStore(SqlStore):
     async def register(
         self, path: str, digest: str, text: str, file: str | None, by: str | None = None
     ) -> PlaybookText:
-        """Keep a playbook; the same text is the version it already is."""
         playbook_text = await self._reader.run(
             lambda connection: jobs.known_version(connection, path, digest, file)
         )
@@ -156,7 +144,6 @@ class SqliteStore(SqlStore):
     async def playbook(
         self, *, digest: str | None = None, path: str | None = None, version: int | None = None
     ) -> PlaybookText:
-        """A playbook by its content, or by path and version."""
         rows = await self._rows("find_playbook", digest, path, version)
         if not rows:
             raise unknown_playbook(path, digest, version)
@@ -165,7 +152,6 @@ class SqliteStore(SqlStore):
     # Credentials
 
     async def put_token(self, token: AccessToken) -> None:
-        """Keep a token."""
         values = [getattr(token, name) for name in sql.TOKEN_FIELDS]
         await self._write("put_token", *(_json(v) if isinstance(v, list) else v for v in values))
 
@@ -177,7 +163,6 @@ class SqliteStore(SqlStore):
     # What is over, and how much there is
 
     async def trim(self, execution_id: str, rows: Sequence[Row], *, whole: bool) -> None:
-        """Put rows that say less in the place of the same ones."""
         at = self._now() if whole else None
         await self._writer.run(lambda connection: jobs.trim(connection, execution_id, rows, at))
 
@@ -190,7 +175,6 @@ class SqliteStore(SqlStore):
         return deleted
 
     async def extent(self) -> Extent:
-        """How much there is."""
         return await self._reader.run(_extent)
 
     async def close(self) -> None:

@@ -65,9 +65,7 @@ Fleet = Callable[[], Awaitable[Sequence[Worker]]]
 class Vault(Keeper, Protocol):
     """Keeps credentials, sealed, and seals them again."""
 
-    async def seal_again(self) -> int:
-        """Seal every credential with the newest key; how many."""
-        ...
+    async def seal_again(self) -> int: ...
 
 
 async def nobody() -> Sequence[Worker]:
@@ -107,7 +105,6 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
     # Playbooks
 
     async def register(self, text: str, file: str | None = None, by: str = "cli") -> PlaybookText:
-        """Check and keep a playbook."""
         entry, _ = await self._catalog.register(text, file, by)
         return await self._described(entry)
 
@@ -115,11 +112,9 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         return (await self._descriptions.tell([entry]))[0]
 
     async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
-        """The newest version of every path, or every version of one."""
         return await self._descriptions.tell(await self._store.playbooks(path))
 
     async def playbook(self, path: str, version: int | None = None) -> PlaybookText:
-        """One version, else the newest."""
         try:
             return await self._described(await self._store.playbook(path=path, version=version))
         except NotFound:
@@ -135,12 +130,10 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         return NotFound(f"there is no playbook with the path '{path}'", hint=hint)
 
     async def delete_playbook(self, path: str, version: int | None = None) -> int:
-        """Take a playbook, or one version, off the catalog."""
         await self.playbook(path, version)
         return await self._store.delete_playbook(path, version)
 
     async def playbook_of(self, execution_id: str) -> PlaybookText:
-        """The playbook that an execution runs or ran."""
         summary = await self._store.summary(execution_id)
         if not summary.hash:
             raise NotFound(f"execution {execution_id} never had a playbook")
@@ -233,12 +226,10 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         await release(self._engine, execution_id, by, adopts=self._adopts)
 
     async def retry(self, execution_id: str, step: str | None = None, by: str = "cli") -> Started:
-        """A new execution that goes on from what failed."""
         start, program = await rerun_request.retry(self._catalog, self._payloads, execution_id, step)
         return await self._begin(msgspec.structs.replace(start, by=by), program)
 
     async def rerun(self, execution_id: str, start: str, text: str | None = None, by: str = "cli") -> Started:
-        """A new execution that begins again at a step."""
         request, program = await rerun_request.rerun(
             self._catalog, self._payloads, execution_id, start, text, by
         )
@@ -312,21 +303,17 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         return cast(ExecutionResult, whole)
 
     async def status(self, execution_id: str) -> str:
-        """Its status, and no more than that."""
         return self._engine.status(execution_id) or (await self._store.summary(execution_id)).status
 
     def follow(self, execution_id: str, first: int = 1) -> AsyncGenerator[tuple[int, list[Event]]]:
-        """Its events as they are committed, each once and in order, until it is over."""
         return self._followers.follow(execution_id, first)
 
     # Readings
 
     async def projection(self, execution_id: str) -> Projection:
-        """What stands beside the log."""
         return await self._store.projection(execution_id)
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
-        """The log as it rests."""
         return await self._store.rows(execution_id, first, limit)
 
     async def events(
@@ -338,7 +325,6 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         name: str | None = None,
         step: str | None = None,
     ) -> list[EventEnvelope]:
-        """Envelopes of events that match, from a sequence number on."""
         matching: list[EventEnvelope] = []
         if limit < 1:
             return matching
@@ -371,7 +357,6 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         return whole_state(state, state.seq)
 
     async def graph(self, execution_id: str) -> JsonObject:
-        """The playbook that ran as steps and arcs, those that it was extended by included."""
         from noetl.dsl.net.diagram import graph, sketch
 
         live = await self._engine.read(execution_id, lambda state: (state.hash, dict(state.fragments)))
@@ -385,7 +370,6 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         return graph(sketch(program.playbook))
 
     async def why(self, execution_id: str, step: str | None = None) -> Explanation:
-        """The decisions explained in words."""
         from noetl.core.reading.explain import explain
 
         summary = await self._store.summary(execution_id)
@@ -418,7 +402,6 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
             raise NotFound(f"the playbook has no step '{step}'", hint=hint)
 
     async def diff(self, first: str, other: str) -> Difference:
-        """How two executions differ."""
         from noetl.core.reading.compare import Course, compare
 
         courses = []
@@ -429,7 +412,6 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         return cast(Difference, await asyncio.to_thread(compare, courses[0], courses[1]))
 
     async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Json:
-        """A template's value as it would have been after an event."""
         summary = await self._store.summary(execution_id)
         limits: Mapping[str, int | None] = LIMITS
         with suppress(NotFound):  # its playbook may have been taken off the catalog
@@ -440,45 +422,36 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
     async def result(
         self, key: str, *, offset: int = 0, limit: int | None = None, select: str | None = None
     ) -> Slice:
-        """A stored payload or a part of it."""
         return await self._reader.read(key, offset, limit, select)
 
     # Credentials
 
     async def put_credential(self, name: str, material: JsonObject) -> None:
-        """Keep a credential, sealed."""
         await self._vault.keep(name, current_fields(material))
 
     async def credentials(self) -> Sequence[tuple[str, int]]:
-        """Names, and when each was last set."""
         return await self._store.secrets()
 
     async def credential(self, name: str) -> CredentialFields:
-        """A credential's name, its fields' names and when it was set."""
         material = await self._vault.credential(name)
         moment = dict(await self._store.secrets()).get(name, 0)
         return {"name": name, "fields": sorted(material), "set_at": iso(moment)}
 
     async def delete_credential(self, name: str) -> None:
-        """Forget a credential."""
         await self._store.delete_secret(name)
 
     async def seal_again(self) -> int:
-        """Seal every credential with the newest key."""
         return await self._vault.seal_again()
 
     # The process
 
     async def workers(self) -> Sequence[Worker]:
-        """The workers that were heard of lately."""
         return await self.fleet()
 
     async def stuck(self) -> int:
-        """How many executions are stuck."""
         return await self._store.stuck()
 
     async def overdue_ms(self) -> int:
-        """How long the oldest due work has been waiting."""
         now = self._engine.now()
         waits = [self.backlog()]
         for execution_id in await self._store.due(limit=20):
