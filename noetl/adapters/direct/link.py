@@ -178,13 +178,14 @@ class DirectLink(WorkerLink):
     async def once(self, what: str, body: bytes, server: str | None, patience: float) -> bytes:
         """Ask one server once."""
         connection = self._connections.get(server or self.some_server() or "")
-        if connection is None:
+        if connection is None or connection.closed:
             raise NoAnswer(f"there is no link to server {server or 'any'}")
         return await connection.request(what, body, patience)
 
     def some_server(self, but: str | None = None) -> str | None:
         """A server that we are connected to, if possible another than the one that did not answer."""
-        others = [name for name in self._connections if name != but] or list(self._connections)
+        there = [name for name, connection in self._connections.items() if not connection.closed]
+        others = [name for name in there if name != but] or there
         return random.choice(others) if others else None
 
     async def until_server(self, wait: float) -> None:

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from noetl.adapters.direct.dial import ServerConnection
+from noetl.adapters.direct.frames import GOING_AWAY
 from noetl.core.message import Payload, Report
 from noetl.core.shapes import Checkpoint
 from noetl.core.values.output import refer
@@ -148,3 +150,21 @@ async def test_a_worker_goes_on_after_an_interruption(world: World) -> None:
         link.on_connected = back.set
         assert (await asyncio.wait_for(link.report(report_of("l1/1/2")), LONG)).answer.accepted
         assert await link.program("abc") == "text of abc"
+
+
+async def test_a_connection_that_is_being_closed_is_not_asked_over_and_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody would ever hear that it is lost: who asks without waiting lets nothing else happen."""
+    asked, right = [0], ServerConnection.request
+
+    async def counted(self: ServerConnection, what: str, body: bytes, timeout_s: float) -> bytes:
+        asked[0] += 1
+        assert asked[0] < 20
+        return await right(self, what, body, timeout_s)
+
+    monkeypatch.setattr(ServerConnection, "request", counted)
+    async with direct_world() as made, made.worker(1) as link:
+        for connection in link._connections.values():  # type: ignore[attr-defined]
+            connection.close(GOING_AWAY, "closed by the test")
+        assert (await asyncio.wait_for(link.report(report_of()), LONG)).answer.accepted
