@@ -72,12 +72,12 @@ clean: ## remove everything that setup and the tools have made
 demo: setup ## run an example: three paged endpoints of a busy API, in parallel, into SQLite
 	$(BIN)/python examples/demo.py
 
-check: setup check-ui ## lint, formatting, strict types, import contract, house rules
+check: setup ## lint, formatting, strict types, import contract, house rules
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check . || { echo "check: format with: $(BIN)/ruff format ." >&2; exit 1; }
-	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo
-	$(BIN)/pytest -q tests/test_tidy.py
+	$(BIN)/mypy & types=$$!; \
+	  $(MAKE) -s check-ui && $(BIN)/lint-imports --no-logo && $(BIN)/pytest -q tests/test_tidy.py; others=$$?; \
+	  wait $$types && exit $$others
 
 # The rules of the language, what decides, the engine, and one run through the CLI; types meanwhile.
 QUICK := tests/unit/dsl/test_rule_fixtures.py tests/unit/dsl/test_load.py tests/unit/dsl/grammar \
@@ -91,8 +91,10 @@ quick: setup ## lint, types and the tests that tell most: within a minute on two
 	$(BIN)/mypy & types=$$!; $(BIN)/pytest -q -n auto --dist worksteal $(QUICK); tests=$$?; \
 	  wait $$types && exit $$tests
 
-# Tests are long and short: a worker that is done takes some of another's.
-SPREAD := -q -rs -n auto --dist worksteal --durations 20
+# Tests are long and short: a worker that is done takes some of another's. Many wait for other processes: three
+# workers keep two cores busy.
+CORES  := $(shell getconf _NPROCESSORS_ONLN)
+SPREAD := -q -rs -n $(shell expr $(CORES) \* 3 / 2) --dist worksteal --durations 20
 
 test: check browser ## check, then every test, and which took longest; those of the core must reach every branch of it
 	$(BIN)/pytest $(SPREAD) --ignore tests/test_tidy.py --ignore tests/unit/core
