@@ -2,7 +2,7 @@
 
 The fork server has imported what commands import. For each command line it forks a process that runs the
 command, with its own folder, environment, streams and exit, and another that waits for its end and passes the
-status on. Where the start itself, a signal or a terminal is the point, tests start the installed program.
+status on. Where the start itself or a terminal is the point, tests start the installed program.
 """
 
 import atexit
@@ -11,6 +11,8 @@ import gc
 import importlib
 import json
 import os
+import select
+import signal
 import socket
 import subprocess
 import sys
@@ -28,6 +30,42 @@ INPUT_BYTES = 60_000  # what a pipe takes while nobody reads it
 AT_START = ("PYTHON", "LANG", "LC_")  # names of variables that only a new interpreter reads
 
 
+class ForkedProcess:
+    """One process of the command line; what is asked of it is asked as of a `subprocess.Popen`."""
+
+    def __init__(self, arguments: Sequence[str], status: int) -> None:
+        """`status` is a pipe: the number of the process, and once it has ended, how."""
+        self.args = [PROGRAM, *arguments]
+        self.returncode: int | None = None
+        self._status = os.fdopen(status, "rb")
+        self.pid = int(self._status.readline())
+
+    def poll(self) -> int | None:
+        """How it ended, if it has."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self.wait(0)
+        return None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end; its exit code, or the signal with a minus."""
+        if self.returncode is None:
+            if not select.select([self._status], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(self.args, timeout or 0)
+            with self._status:
+                self.returncode = os.waitstatus_to_exitcode(int(self._status.readline()))
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):  # it has ended just now
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it as a crash would."""
+        self.send_signal(signal.SIGKILL)
+
+
 class ForkServer:
     """The side of the tests: a server per process of tests, started with the first command."""
 
@@ -41,27 +79,34 @@ class ForkServer:
     ) -> "subprocess.CompletedProcess[bytes]":
         """Run one command line to its end, as `subprocess.run` does."""
         words = [PROGRAM, *arguments]
-        request = json.dumps([words, str(folder), dict(environment)]).encode()
         at_start = any(name.startswith(AT_START) for name in environment)
-        if at_start or len(request) > REQUEST_BYTES or len(data) > INPUT_BYTES:
+        if at_start or len(json.dumps(words)) > REQUEST_BYTES or len(data) > INPUT_BYTES:
             return subprocess.run(words, cwd=folder, env=environment, input=data, capture_output=True)
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            status = self._ended(request, data, out.fileno(), err.fileno())
+            code = self.start(arguments, folder, environment, out.fileno(), err.fileno(), data).wait()
             out.seek(0)
             err.seek(0)
-            return subprocess.CompletedProcess(words, status, out.read(), err.read())
+            return subprocess.CompletedProcess(words, code, out.read(), err.read())
 
-    def _ended(self, request: bytes, data: bytes, out: int, err: int) -> int:
-        """The exit code of the process that a request asks for."""
+    def start(
+        self,
+        arguments: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        out: int,
+        err: int,
+        data: bytes = b"",
+    ) -> ForkedProcess:
+        """Begin one command line, which writes to these files and reads these few data."""
         self._start()
+        request = json.dumps([[PROGRAM, *arguments], str(folder), dict(environment)]).encode()
         (typed, keyboard), (status, end) = os.pipe(), os.pipe()
         with os.fdopen(keyboard, "wb") as writing:
             writing.write(data)
         socket.send_fds(self._requests, [request], [typed, out, err, end])
         os.close(typed)
         os.close(end)
-        with os.fdopen(status, "rb") as reading:
-            return os.waitstatus_to_exitcode(int(reading.read()))
+        return ForkedProcess(arguments, status)
 
     def _start(self) -> None:
         with self._starting:
@@ -100,24 +145,25 @@ def serve(requests: socket.socket) -> None:
 
 
 def _import_commands() -> None:
-    for room in ("cli", "control", "core", "dsl", "tools", "worker"):
-        for file in sorted((ROOT / "noetl" / room).rglob("*.py")):
-            if not file.stem.startswith("__"):
-                importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
-    for name in ("adapters.http.front", "wiring.embedded", "wiring.playbook_test"):
-        importlib.import_module(f"noetl.{name}")
+    for file in sorted((ROOT / "noetl").rglob("*.py")):
+        if not file.stem.startswith("__"):
+            importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
 
 
 def _run_and_wait(
     words: list[str], folder: str, environment: dict[str, str], typed: int, out: int, err: int, end: int
 ) -> NoReturn:
-    if (command := os.fork()) == 0:
+    command = os.fork()
+    if command == 0:
         os.close(end)
         for number, stream in enumerate((typed, out, err)):
             os.dup2(stream, number)
             os.close(stream)
         _run(words, folder, environment)
-    os.write(end, str(os.waitpid(command, 0)[1]).encode())
+    for stream in (typed, out, err):
+        os.close(stream)
+    os.write(end, f"{command}\n".encode())
+    os.write(end, f"{os.waitpid(command, 0)[1]}\n".encode())
     os._exit(0)
 
 
@@ -131,6 +177,9 @@ def _run(words: list[str], folder: str, environment: dict[str, str]) -> NoReturn
     os.environ.clear()
     os.environ.update(locale | environment)
     time.tzset()
+    sys.stdin = os.fdopen(0, "r", errors="surrogateescape", closefd=False)
+    sys.stdout = os.fdopen(1, "w", errors="surrogateescape", closefd=False)
+    sys.stderr = os.fdopen(2, "w", 1, errors="backslashreplace", closefd=False)
     sys.argv, sys.path[0] = words, str(Path(words[0]).parent)
     try:
         main()

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -30,6 +30,7 @@ from noetl.ports.store import Store, Summary
 from noetl.settings import load
 from noetl.tools import kinds
 from noetl.wiring.distributed import opened_store
+from tests.fork_server import FORK_SERVER, ForkedProcess
 from tests.servers import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,7 +50,8 @@ class Node:
     """One process of the cluster."""
 
     name: str
-    process: "subprocess.Popen[bytes]"
+    process: "subprocess.Popen[bytes] | ForkedProcess"
+    stdout: IO[bytes]
     printed: Path
     said: str = ""  # the address of a server, the id of a worker
 
@@ -108,22 +110,23 @@ class Cluster:
     ) -> Node:
         name = f"{kind}-{len(self.nodes)}"
         printed = self.folder / f"{name}.log"
-        program = ["-m", "tests.distributed.faulty", fault] if fault else ["-m", "noetl.cli"]
-        with printed.open("wb") as errors:
-            process = subprocess.Popen(
-                [sys.executable, *program, *arguments],
-                cwd=self.folder,
-                env=self.environment(settings),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-            )
-        node = Node(name, process, printed)
+        reading, writing = os.pipe()
+        with printed.open("wb") as errors, os.fdopen(writing, "wb") as out:
+            process = self._process(arguments, fault, self.environment(settings), out, errors)
+        node = Node(name, process, os.fdopen(reading, "rb"), printed)
         self.nodes.append(node)
-        assert process.stdout is not None
-        node.said = process.stdout.readline().decode().strip()
+        node.said = node.stdout.readline().decode().strip()
         assert bool(node.said) != refused, f"{name} did not start:\n{printed.read_text()}"
         return node
+
+    def _process(
+        self, arguments: list[str], fault: str, env: dict[str, str], out: IO[bytes], errors: IO[bytes]
+    ) -> "subprocess.Popen[bytes] | ForkedProcess":
+        if not fault:
+            return FORK_SERVER.start(arguments, self.folder, env, out.fileno(), errors.fileno())
+        command = [sys.executable, "-m", "tests.distributed.faulty", fault, *arguments]
+        null = subprocess.DEVNULL
+        return subprocess.Popen(command, cwd=self.folder, env=env, stdin=null, stdout=out, stderr=errors)
 
     def environment(self, settings: dict[str, str]) -> dict[str, str]:
         """What the processes see."""
@@ -149,8 +152,7 @@ class Cluster:
             if not node.died():
                 node.resume()
                 node.kill()
-            assert node.process.stdout is not None
-            node.process.stdout.close()
+            node.stdout.close()
 
     # What is asked of it
 
