@@ -63,7 +63,11 @@ def results(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp
     return str(tmp_path / "results") if request.param == "folder" else str(request.param)
 
 
-@pytest.mark.parametrize("results", ["postgres", "nats", "folder", "s3"], indirect=True)
+@pytest.mark.parametrize(
+    ("results", "link"),
+    [("postgres", "direct"), ("nats", "nats"), ("folder", "direct"), ("s3", "direct")],
+    indirect=["results"],
+)
 async def test_a_worker_loads_what_its_tasks_read(cluster: Cluster, web: Web, results: str) -> None:
     server = cluster.server(results=results)
     cluster.worker(results=results)
