@@ -26,7 +26,7 @@ from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
 from noetl.ports.tool import Input, Size, define, doc, read_knobs
 from noetl.tools.parts.databases import MEMORY, Database, Databases
-from noetl.tools.parts.duckdb_attach import attach_file, attach_postgres, literal
+from noetl.tools.parts.duckdb_attach import attach_file, attach_postgres
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.sql import (
     MAX_ROWS,
@@ -39,6 +39,7 @@ from noetl.tools.parts.sql import (
     Store,
     columns_of,
     data_of,
+    literal,
     ref_parts,
     with_key,
 )
@@ -46,7 +47,7 @@ from noetl.tools.parts.sql_position import in_duckdb
 from noetl.tools.parts.statements import one_transaction
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from duckdb import DuckDBPyConnection, Statement
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -84,8 +85,6 @@ class Sql(Input):
 
 
 class Knobs(Input):
-    """What stands under the task's `spec`."""
-
     memory: Annotated[str | None, doc("DuckDB's memory limit, as in `512MB`.")] = None
     threads: Annotated[Size | None, doc("How many threads it may use.")] = None
     transaction: Annotated[bool, doc("Run several statements in one transaction.")] = True
@@ -110,14 +109,12 @@ class File(Database):
     connection: "DuckDBPyConnection | None" = None
 
     def interrupt(self) -> None:
-        """Make the running statement end."""
         connection = self.connection
         if connection is not None:
             with suppress(driver().ConnectionException):  # the statement's thread was just about to close it
                 connection.interrupt()
 
     def close(self) -> None:
-        """Close the file if it is open."""
         if self.connection is not None:
             self.connection.close()
         self.connection = None
@@ -145,7 +142,6 @@ async def _attachment(name: str, other: str | Login, call: Call) -> Attach:
 
 
 def driver() -> Any:
-    """The duckdb module."""
     try:
         import duckdb
     except ModuleNotFoundError:
@@ -232,7 +228,7 @@ def _bind(params: Params | None, names: set[str], used: int) -> tuple[Json, int]
     return values[used:end], end
 
 
-def _fill(result: Result, cursor: "DuckDBPyConnection", statement: Any, rows_max: int) -> None:
+def _fill(result: Result, cursor: "DuckDBPyConnection", statement: "Statement", rows_max: int) -> None:
     kinds = {str(kind).rpartition(".")[2] for kind in statement.expected_result_type}
     columns = [column[0] for column in cursor.description or ()]
     if "CHANGED_ROWS" in kinds and columns == ["Count"]:

@@ -10,15 +10,16 @@ An append is refused with error kind `too_large`, before anything is added, when
 Parquet needs the extra `parquet`.
 """
 
+import hashlib
 import os
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok, reference
 from noetl.ports.tool import Input, Size, define, doc, read_knobs
 from noetl.tools.parts.content import MEDIA, Format, csv_text, decode, encode, format_of, rows_of
-from noetl.tools.parts.paths import beside, inside, relative_path
+from noetl.tools.parts.paths import beside, errno_name, inside, is_inside, read_limited, relative_path
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -44,7 +45,7 @@ class Files(Input):
     action: Annotated[Literal["read", "write", "list", "delete"], doc("What to do.")]
     path: Annotated[str, doc("The file, or for `list` the folder; relative to the work folder.")]
     format: Annotated[Format | None, doc("How the content is written; by default from the name.")] = None
-    content: Annotated[Any, doc("What to write. With `bytes`, base64 text.")] = None
+    content: Annotated[Json, doc("What to write. With `bytes`, base64 text.")] = None
     mode: Annotated[
         Literal["replace", "append", "create"], doc("What a write does to a file that is there.")
     ] = "replace"
@@ -53,8 +54,6 @@ class Files(Input):
 
 
 class Knobs(Input):
-    """What stands under the task's `spec`."""
-
     max_bytes: Annotated[Size, doc("The largest file that is read or appended to.")] = 256 * 1024**2
 
 
@@ -71,31 +70,20 @@ async def run(files: Files, call: Call) -> Envelope:
         raise Failed("not_found", f"there is no file {files.path!r}") from None
     except OSError as problem:
         message = f"{files.path!r} cannot be {_DONE[files.action]}: {problem.strerror}"
-        raise Failed("file", message, code=_errno_name(problem)) from None
+        raise Failed("file", message, code=errno_name(problem)) from None
 
 
 _DONE = {"read": "read", "write": "written", "list": "listed", "delete": "deleted"}
 
 
-def read_raw(path: str, max_bytes: int) -> bytes:
-    """The bytes of a file that is not too large."""
-    with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > max_bytes:
-            raise Failed("too_large", f"the file has {size} bytes; raise spec.max_bytes above {max_bytes}")
-        return file.read()
-
-
 def _read(path: str, files: Files, knobs: Knobs, call: Call) -> Envelope:
-    return ok(decode(read_raw(path, knobs.max_bytes), format_of(path, files.format)))
+    return ok(decode(read_limited(path, knobs.max_bytes), format_of(path, files.format)))
 
 
 def _write(path: str, files: Files, knobs: Knobs, call: Call) -> Envelope:
-    import hashlib
-
     form = format_of(path, files.format)
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    result: dict[str, Value]
+    result: dict[str, Json]
     if files.mode == "append":
         result = {"bytes": _append(path, _addition(path, files.content, form), knobs.max_bytes)}
     else:
@@ -126,7 +114,7 @@ def _put(path: str, raw: bytes, *, replace: bool) -> None:
             os.unlink(part)
 
 
-def _addition(path: str, content: Value, form: Format) -> bytes:
+def _addition(path: str, content: Json, form: Format) -> bytes:
     """What an append adds; a CSV file keeps the columns it began with."""
     if form in ("json", "parquet"):
         raise Failed("format", f"{form} cannot be appended to; use jsonl or csv")
@@ -164,21 +152,14 @@ def _list(path: str, files: Files, knobs: Knobs, call: Call) -> Envelope:
     entries = []
     for name in sorted(names):
         full = os.path.join(path, name)
-        if os.path.isfile(full) and _stays(call, full):
+        if os.path.isfile(full) and is_inside(call, full):
             entries.append(_entry(full, call))
         if len(entries) > LISTED_MAX:
             raise Failed("limit", f"the folder has more than {LISTED_MAX} such files; narrow the pattern")
     return ok(entries)
 
 
-def _stays(call: Call, path: str) -> bool:
-    try:
-        return bool(inside(call, path))
-    except Failed:
-        return False
-
-
-def _entry(path: str, call: Call) -> dict[str, Value]:
+def _entry(path: str, call: Call) -> dict[str, Json]:
     import datetime
 
     status = os.stat(path)
@@ -194,12 +175,6 @@ def _delete(path: str, files: Files, knobs: Knobs, call: Call) -> Envelope:
             raise
         return ok({"path": relative_path(call, path), "deleted": False})
     return ok({"path": relative_path(call, path), "deleted": True})
-
-
-def _errno_name(problem: OSError) -> str | None:
-    import errno
-
-    return errno.errorcode.get(problem.errno or 0)
 
 
 TOOL = define(

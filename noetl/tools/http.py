@@ -124,8 +124,6 @@ class Timeouts(Input):
 
 
 class Knobs(Input):
-    """What stands under the task's `spec`."""
-
     timeout: Annotated[Seconds | Timeouts | None, doc("Seconds for one attempt, or `{connect, read}`.")] = (
         None
     )

@@ -8,9 +8,11 @@ are error kind `mcp`. Servers of every version of the protocol are spoken to: th
 with a handshake (2024-11-05 to 2025-11-25), and those that know none (2026-07-28).
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from noetl.json_value import Json
+import msgspec
+
+from noetl.json_value import Json, JsonObject
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, error, ok
 from noetl.ports.tool import Input, Seconds, define, doc, read_knobs
@@ -36,13 +38,11 @@ class ToolCall(Input):
 
     server: Annotated[str | list[str], doc("The server's address, or the program to start as a list.")]
     tool: Annotated[str, doc("The name of the tool.")]
-    arguments: Annotated[dict[str, Any] | None, doc("What the tool is given.")] = None
+    arguments: Annotated[JsonObject | None, doc("What the tool is given.")] = None
     env: Annotated[dict[str, str] | None, doc("Environment variables of a program.")] = None
 
 
 class Knobs(Input):
-    """What stands under the task's `spec`."""
-
     reply_timeout: Annotated[Seconds, doc("Seconds to wait for each answer.")] = 60.0
 
 
@@ -61,7 +61,8 @@ async def run(tool_call: ToolCall, call: Call) -> Envelope:
     if answer.error is not None:
         message = f"{tool_call.tool}: {answer.error.get('message')}"
         raise Failed("mcp", message, code=str(answer.error.get("code")), answered=True)
-    result: dict[str, Json] = to_json(answer.result)
+    result = to_json(answer.result)
+    assert isinstance(result, dict)  # as the protocol reads it
     if result.get("resultType", "complete") != "complete":
         message = f"{tool_call.tool} asks for more than its arguments, and a task has nobody to ask"
         raise Failed("mcp", message, code=str(result["resultType"]), answered=True)
@@ -84,8 +85,6 @@ def _words(result: dict[str, Json]) -> str:
 
 def _data(result: dict[str, Json]) -> Json:
     """The structured result, or the text, or whatever the content is."""
-    import msgspec
-
     if result.get("structuredContent") is not None:
         return result["structuredContent"]
     content = _content(result)
@@ -93,10 +92,10 @@ def _data(result: dict[str, Json]) -> Json:
         return result.get("content", [])
     text = str(content[0].get("text", ""))
     try:
-        data: Json = to_json(msgspec.json.decode(text))
+        data: Json = msgspec.json.decode(text)
+        return to_json(data)
     except (msgspec.DecodeError, RecursionError):
         return text
-    return data
 
 
 TOOL = define("mcp", __doc__, ToolCall, run, knobs=Knobs, returns="the tool's result", example=EXAMPLE)

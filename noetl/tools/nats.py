@@ -13,9 +13,11 @@ reference in `output.ref`. A key that is not there is error kind `not_found`; a 
 Needs the extra `nats`.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from noetl.dsl.yaml.tree import Value
+import msgspec
+
+from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok, reference
 from noetl.ports.tool import Input, Seconds, Size, define, doc
@@ -57,7 +59,7 @@ class Message(Input):
     key: Annotated[str | None, doc("The key of the `kv_` actions; for `kv_keys` a filter such as `a.>`.")] = (
         None
     )
-    value: Annotated[Any, doc("What is sent or kept.")] = None
+    value: Annotated[Json, doc("What is sent or kept.")] = None
     headers: Annotated[dict[str, str] | None, doc("Headers of the message.")] = None
     stream: Annotated[bool, doc("Whether `publish` waits until a stream has kept the message.")] = False
     start: Annotated[Size, doc("The number in the stream from which `fetch` reads.")] = 1
@@ -68,7 +70,6 @@ class Message(Input):
 
 
 async def run(message: Message, call: Call) -> Envelope:
-    """Speak to the server."""
     if message.action in ("publish", "request"):
         return await _send(message, _need(message.subject, "subject", message), call)
     if message.action == "fetch":
@@ -113,7 +114,7 @@ async def _send(message: Message, subject: str, call: Call) -> Envelope:
         )
 
 
-async def _fetch(message: Message, subject: str, call: Call) -> dict[str, Value]:
+async def _fetch(message: Message, subject: str, call: Call) -> dict[str, object]:
     """Messages that a stream keeps, from a number on; reading changes nothing, so that it can be repeated."""
     from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
@@ -134,7 +135,7 @@ async def _fetch(message: Message, subject: str, call: Call) -> dict[str, Value]
             batch = []
         finally:
             await subscription.unsubscribe()
-    messages: list[Value] = [
+    messages = [
         {
             "seq": each.metadata.sequence.stream,
             "subject": each.subject,
@@ -143,7 +144,8 @@ async def _fetch(message: Message, subject: str, call: Call) -> dict[str, Value]
         }
         for each in batch
     ]
-    return {"messages": messages, "next": messages[-1]["seq"] + 1 if messages else message.start}
+    following = batch[-1].metadata.sequence.stream + 1 if batch else message.start
+    return {"messages": messages, "next": following}
 
 
 async def _open(bucket: str, call: Call) -> "KeyValue":
@@ -154,7 +156,7 @@ async def _open(bucket: str, call: Call) -> "KeyValue":
         return await client.jetstream().key_value(bucket)
 
 
-async def read(bucket: str, key: str, revision: int | None, call: Call) -> Value:
+async def read(bucket: str, key: str, revision: int | None, call: Call) -> Json:
     """The value of a key, at a revision when one is given."""
     from noetl.tools.parts.nats_link import naming_failures
 
@@ -190,19 +192,16 @@ async def _entry(store: "KeyValue", bucket: str, key: str, message: Message, cal
     return ok({"revision": revision}, ref=reference("nats", locator, auth=call.auth_name))
 
 
-def _bytes(value: Value) -> bytes:
+def _bytes(value: Json) -> bytes:
     """Text as it is, everything else as JSON."""
-    import msgspec
-
     return value.encode() if isinstance(value, str) else msgspec.json.encode(value)
 
 
-def _value(raw: bytes) -> Value:
+def _value(raw: bytes) -> Json:
     """JSON as its value, other text as text, other bytes as base64."""
-    import msgspec
-
     try:
-        return to_json(msgspec.json.decode(raw))
+        value: Json = msgspec.json.decode(raw)
+        return to_json(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:

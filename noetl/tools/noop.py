@@ -5,7 +5,7 @@ it hands on the value it was given, a pipeline may end with one. Whatever you wr
 there to be read as `input.<key>` in its own `set`, `output` and rules.
 """
 
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, ok
 from noetl.ports.tool import define
@@ -26,8 +26,7 @@ workflow:
 """
 
 
-async def run(values: dict[str, Value], call: Call) -> Envelope:
-    """Answer with what the task before this one gave."""
+async def run(values: dict[str, Json], call: Call) -> Envelope:
     return ok(call.prev)
 
 

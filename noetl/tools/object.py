@@ -11,12 +11,14 @@ the addresses of `http` tasks.
 Remote stores need the extra `server`; NATS needs the extra `nats`.
 """
 
-from typing import Annotated, Any, Literal
+import hashlib
+from typing import Annotated, Literal
 
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok, reference
-from noetl.ports.tool import Input, Size, define, doc, read_knobs
+from noetl.ports.tool import Input, Size, define, doc
+from noetl.tools.parts.bucket import Bucket, ObjectKnobs, open_limited
 from noetl.tools.parts.content import MEDIA, Format, decode, encode, format_of
 from noetl.tools.parts.sql import hold_bytes
 
@@ -43,7 +45,7 @@ class Objects(Input):
     store: Annotated[str, doc("The address of the bucket, or a folder.")]
     key: Annotated[str | None, doc("The object; for `list` the prefix.")] = None
     format: Annotated[Format | None, doc("How the content is written; by default from the key.")] = None
-    content: Annotated[Any, doc("What to put, or a reference to it. With `bytes`, base64 text.")] = None
+    content: Annotated[Json, doc("What to put, or a reference to it. With `bytes`, base64 text.")] = None
     response: Annotated[
         Literal["auto", "ref"], doc("Whether a get gives the content, or stores it and gives a reference.")
     ] = "auto"
@@ -53,81 +55,56 @@ class Objects(Input):
     limit: Annotated[Size, doc("At most this many entries of a list.")] = 1000
 
 
-class Knobs(Input):
-    """What stands under the task's `spec`."""
-
-    max_bytes: Annotated[Size, doc("The largest object that is read.")] = 1024**3
-
-
 async def run(objects: Objects, call: Call) -> Envelope:
-    """Speak to the bucket."""
     from noetl.tools.parts.object_stores import bucket
 
-    if objects.action == "list":
-        return ok(await (await bucket(objects.store, call)).list(objects.key, objects.limit))
-    if not objects.key:
+    key = objects.key
+    if not key and objects.action != "list":
         raise Failed("input", f"object needs input 'key' to {objects.action}")
+    place = await bucket(objects.store, call)
+    if not key or objects.action == "list":
+        return ok(await place.list(key, objects.limit))
     if objects.action == "put":
-        return await _put(objects, objects.key, call)
+        return await _put(objects, key, place, call)
     if objects.action == "delete":
-        await (await bucket(objects.store, call)).delete(objects.key)
-        return ok({"key": objects.key, "deleted": True})
+        await place.delete(key)
+        return ok({"key": key, "deleted": True})
     if objects.action == "head":
-        return ok(await (await bucket(objects.store, call)).head(objects.key))
-    return await _get(objects, objects.key, call)
+        return ok(await place.head(key))
+    return await _get(objects, key, place, call)
 
 
-async def _get(objects: Objects, key: str, call: Call) -> Envelope:
+async def _get(objects: Objects, key: str, place: Bucket, call: Call) -> Envelope:
     """The content; what is too large to hold goes into the result store while it arrives."""
-    from noetl.tools.parts.object_stores import bucket, check_size
-
-    knobs: Knobs = read_knobs(Knobs, call)
     form = format_of(key, objects.format)
-    stream = await (await bucket(objects.store, call)).open(key)
-    check_size(stream, key, knobs.max_bytes)
+    stream = await open_limited(place, key, call)
     if objects.response == "ref" or stream.size > hold_bytes(call):
         return ok(None, ref=await call.payloads.put_stream(stream.chunks, MEDIA[form]))
-    return ok(decode(b"".join([chunk async for chunk in stream.chunks]), form))
+    return ok(decode(await stream.read(), form))
 
 
-async def get_raw(store: str, key: str, call: Call) -> bytes:
-    """The bytes of an object that is not too large."""
-    from noetl.tools.parts.object_stores import bucket, read
-
-    knobs: Knobs = read_knobs(Knobs, call)
-    return await read(await bucket(store, call), key, knobs.max_bytes)
-
-
-async def _put(objects: Objects, key: str, call: Call) -> Envelope:
-    import hashlib
-
-    from noetl.tools.parts.object_stores import bucket
-
+async def _put(objects: Objects, key: str, place: Bucket, call: Call) -> Envelope:
     form = format_of(key, objects.format)
     raw = encode(await _content(objects.content, call), form)
-    tag = await (await bucket(objects.store, call)).put(key, raw, objects.mode)
+    tag = await place.put(key, raw, objects.mode)
     digest = hashlib.sha256(raw).hexdigest()
-    meta: dict[str, Value] = {
-        "content_type": MEDIA[form],
-        "bytes": len(raw),
-        "format": form,
-        "sha256": digest,
-    }
+    meta = {"content_type": MEDIA[form], "bytes": len(raw), "format": form, "sha256": digest}
     locator = {"store": objects.store, "key": key, "tool": "object"}
     ref = reference("object_store", locator, auth=call.auth_name, meta=meta)
     return ok({"key": key, "bytes": len(raw), "etag": tag}, ref=ref)
 
 
-async def _content(content: Value, call: Call) -> Value:
+async def _content(content: Json, call: Call) -> Json:
     """The content itself; a reference is resolved first."""
     from noetl.core.values.output import is_reference
     from noetl.tools.resolve import Resolve
     from noetl.tools.resolve import run as resolve
 
     refers: bool = is_reference(content)
-    if not refers:
+    if not refers or not isinstance(content, dict):
         return content
-    return (await resolve(Resolve(ref=content), call))["data"]
+    data: Json = (await resolve(Resolve(ref=content), call))["data"]
+    return data
 
 
 TOOL = define(
@@ -135,7 +112,7 @@ TOOL = define(
     __doc__,
     Objects,
     run,
-    knobs=Knobs,
+    knobs=ObjectKnobs,
     returns="the content; for a put `{key, bytes, etag}`; for a head `{key, bytes, modified, etag}`, "
     "for a list a list of them",
     example=EXAMPLE,

@@ -28,9 +28,9 @@ Needs the extra `postgres`.
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json, JsonObject
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
 from noetl.ports.tool import Input, Seconds, Size, define, doc, read_knobs
@@ -91,7 +91,7 @@ class Copy(Input):
 
     table: Annotated[str, doc("The table, with its schema where it has one.")]
     rows: Annotated[
-        list[Any] | dict[str, Any],
+        list[Json] | JsonObject,
         doc("The rows, as mappings or as lists in the order of `columns`; or a reference to them."),
     ]
     columns: Annotated[list[str] | None, doc("The columns; by default the keys of the first row.")] = None
@@ -108,8 +108,6 @@ class Sql(Input):
 
 
 class Knobs(Input):
-    """What stands under the task's `spec`."""
-
     transaction: Annotated[bool, doc("Run several statements in one transaction.")] = True
     statement_timeout: Annotated[Seconds | None, doc("Seconds after which the server ends a statement.")] = (
         None
@@ -190,7 +188,7 @@ async def _statement(
     return result
 
 
-def _number_values(text: str, params: Params | None) -> tuple[str, list[Value]]:
+def _number_values(text: str, params: Params | None) -> tuple[str, list[Json]]:
     """A statement whose values have numbers, and the values."""
     if isinstance(params, dict):
         return number_parameters(text, params)
@@ -225,7 +223,7 @@ async def _run_typed(
 
 async def _chunks(
     connection: "Connection", prepared: "PreparedStatement", arguments: list[object], word: str
-) -> AsyncGenerator[list[list[Any]], None]:
+) -> AsyncGenerator[list[list[object]], None]:
     """Rows a piece at a time where a cursor can be had; other statements give theirs at once."""
     from noetl.tools.parts.postgres_values import from_pg
 

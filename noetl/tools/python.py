@@ -15,7 +15,7 @@ and task or by the script's name.
 
 from typing import Annotated
 
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 from noetl.ports.call import PYTHON_HOST, Call, Limits, Ran, no_python_host
 from noetl.ports.envelope import Envelope, Failed, error, ok
 from noetl.ports.tool import Count, Input, Seconds, Size, define, doc, read_knobs
@@ -47,14 +47,12 @@ class Code(Input):
 
 
 class Knobs(Input):
-    """What stands under the task's `spec`."""
-
     memory_bytes: Annotated[Size | None, doc("The memory the code may use.")] = None
     cpu_s: Annotated[Seconds | None, doc("The processor time it may use.")] = None
     max_output_bytes: Annotated[Count | None, doc("How much of what it prints is kept.")] = None
 
 
-async def run(code_and_input: tuple[Code, dict[str, Value]], call: Call) -> Envelope:
+async def run(code_and_input: tuple[Code, dict[str, Json]], call: Call) -> Envelope:
     """Have the host run the code, and shape how it ended."""
     code, variables = code_and_input
     knobs: Knobs = read_knobs(Knobs, call)
@@ -118,7 +116,7 @@ def _answer(ran: Ran, code: Code) -> Envelope:
             return error("crashed", message, code=None if ran.exit_code is None else str(ran.exit_code))
 
 
-def _where(ran: Ran) -> dict[str, Value]:
+def _where(ran: Ran) -> dict[str, Json]:
     return {} if ran.raised is None else {"traceback": ran.raised.traceback}
 
 

@@ -11,9 +11,12 @@ of a loop say: `rx({{ iter.angle }}) q[0];`. Where OpenQASM itself has two brace
 between them.
 """
 
+import base64
+import zlib
 from typing import Annotated, Literal
 
-from noetl.dsl.yaml.tree import Value
+import msgspec
+
 from noetl.json_value import Json
 from noetl.ports.call import PYTHON_HOST, Call, no_python_host
 from noetl.ports.envelope import Envelope, Failed, ok
@@ -63,7 +66,6 @@ class Job(Input):
 
 
 async def run(job: Job, call: Call) -> Envelope:
-    """Hand the job to its backend."""
     if job.action == "submit" and not job.circuit:
         raise Failed("input", "quantum needs input 'circuit' to submit")
     if job.action != "submit" and not job.job:
@@ -85,7 +87,7 @@ async def _local(job: Job, call: Call) -> Envelope:
     return ok({"job": job.job, "status": "completed", "counts": tally, "shots": shots})
 
 
-async def _simulated(circuit: str, shots: int, seed: int, call: Call) -> Value:
+async def _simulated(circuit: str, shots: int, seed: int, call: Call) -> Json:
     """The counts, from a process of their own: millions of multiplications would hold up every other task."""
     host = call.resource(PYTHON_HOST, no_python_host)
     variables: dict[str, Json] = {"circuit": circuit, "shots": shots, "seed": seed}
@@ -94,25 +96,16 @@ async def _simulated(circuit: str, shots: int, seed: int, call: Call) -> Value:
         kind = "limit" if ran.ended == "memory" else "crashed"
         reason = ran.message or (ran.raised.message if ran.raised else "its process ended")
         raise Failed(kind, f"the circuit could not be simulated: {reason}")
-    return ran.value
+    counts: Json = ran.value
+    return counts
 
 
 def _pack(job: Job) -> str:
-    import base64
-    import zlib
-
-    import msgspec
-
     raw = msgspec.json.encode([job.circuit, job.shots, job.seed])
     return "local-" + base64.urlsafe_b64encode(zlib.compress(raw)).decode()
 
 
 def _unpack(name: str) -> tuple[str, int, int]:
-    import base64
-    import zlib
-
-    import msgspec
-
     try:
         raw = zlib.decompress(base64.urlsafe_b64decode(name.removeprefix("local-")))
         return msgspec.json.decode(raw, type=tuple[str, int, int])
@@ -122,6 +115,8 @@ def _unpack(name: str) -> tuple[str, int, int]:
 
 async def _remote(job: Job, call: Call) -> Envelope:
     """A service that keeps jobs: submit, ask, fetch."""
+    from urllib.parse import quote
+
     from noetl.tools import get
 
     url = job.backend.rstrip("/") + "/jobs"
@@ -130,14 +125,8 @@ async def _remote(job: Job, call: Call) -> Envelope:
         request["json"] = {"circuit": job.circuit, "shots": job.shots}
     else:
         tail = "/result" if job.action == "result" else ""
-        request = {"url": f"{url}/{_segment(job.job or '')}{tail}"}
+        request = {"url": f"{url}/{quote(job.job or '', safe='')}{tail}"}
     return await invoke(get("http"), request, call)
-
-
-def _segment(name: str) -> str:
-    from urllib.parse import quote
-
-    return quote(name, safe="")
 
 
 TOOL = define(

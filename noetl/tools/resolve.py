@@ -6,14 +6,18 @@ one way to its content. It reads all reference types: payloads of the result sto
 that secret; a missing or expired one is error kind `reference`.
 """
 
-from dataclasses import replace
-from typing import Annotated, Any
+import hashlib
+from typing import Annotated
 
-from noetl.dsl.yaml.tree import Value
 from noetl.errors import BackendError, NoetlError
+from noetl.json_value import Json, JsonObject
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, Reference, ok
 from noetl.ports.tool import Count, Input, define, doc, invoke
+from noetl.tools.parts.auth import with_auth
+from noetl.tools.parts.bucket import open_limited
+from noetl.tools.parts.content import decode, format_of
+from noetl.tools.parts.paths import inside, read_limited
 from noetl.tools.parts.sql import quote, stretch
 
 EXAMPLE = """\
@@ -33,7 +37,7 @@ workflow:
 class Resolve(Input):
     """Which payload, and how much of it."""
 
-    ref: Annotated[dict[str, Any], doc("The reference, as in `{{ ctx.rows_ref }}`.")]
+    ref: Annotated[JsonObject, doc("The reference, as in `{{ ctx.rows_ref }}`.")]
     select: Annotated[str | None, doc("A JMESPath expression applied to the payload.")] = None
     limit: Annotated[Count | None, doc("At most this many items of a list, counted after `select`.")] = None
     offset: Annotated[Count, doc("Leave out this many items of a list first.")] = 0
@@ -44,15 +48,17 @@ async def run(request: Resolve, call: Call) -> Envelope:
     from noetl.core.values.output import is_reference
 
     ref = request.ref
-    if not is_reference(request.ref):
+    locator = ref.get("locator")
+    if not is_reference(ref) or not isinstance(locator, dict):
         fields = ", ".join(ref) or "nothing"
         raise Failed(
             "reference", f"not a reference: it needs type, locator, auth_reference, meta; it has {fields}"
         )
-    call = await _with_auth(ref, call)
-    maker = ref["locator"].get("tool")
+    name = ref["auth_reference"]
+    call = await with_auth(call, None if name is None else str(name).removeprefix("keychain/"))
+    maker = str(locator.get("tool"))
     if maker in _ROWS:
-        return await _table(maker, ref["locator"], request, call)
+        return await _table(maker, locator, request, call)
     try:
         payload = await (_FROM[maker](ref, call) if maker in _FROM else call.payloads.get(ref))
     except Failed as failure:
@@ -60,13 +66,6 @@ async def run(request: Resolve, call: Call) -> Envelope:
     except NoetlError as problem:
         raise _lost_reference(problem.message, retryable=isinstance(problem, BackendError)) from None
     return ok(_slice(await select(payload, request.select), request))
-
-
-async def _with_auth(ref: Reference, call: Call) -> Call:
-    if ref["auth_reference"] is None:
-        return call
-    name = str(ref["auth_reference"]).removeprefix("keychain/")
-    return replace(call, auth_name=name, auth=await call.secret(name))
 
 
 def _lost_reference(message: str, *, retryable: bool = False) -> Failed:
@@ -78,29 +77,30 @@ def _lost_reference(message: str, *, retryable: bool = False) -> Failed:
 _ROWS = ("sqlite", "duckdb", "postgres")
 
 
-async def _table(kind: str, locator: dict[str, Value], request: Resolve, call: Call) -> Envelope:
+async def _table(kind: str, locator: dict[str, Json], request: Resolve, call: Call) -> Envelope:
     """The rows of a table, or of the stretch that the reference names."""
     from noetl.tools import get
 
     query, params = _query(kind, locator, request)
-    values: dict[str, Value] = {"query": query, "params": params}
+    values: dict[str, Json] = {"query": query, "params": params}
     if "database" in locator:
         values["database"] = locator["database"]
     answer = await invoke(get(kind), values, call)
     if answer["status"] == "error":
         problem = answer["error"]
         raise _lost_reference(problem["message"], retryable=problem["retryable"])
-    data: Any = answer["data"]
-    rows = data["rows"]
+    data = answer["data"]
+    rows = data["rows"] if isinstance(data, dict) else None
     if request.select is None:  # the database has already left out what was not asked for
         return ok(rows)
     return ok(_slice(await select(rows, request.select), request))
 
 
-def _query(kind: str, locator: dict[str, Value], request: Resolve) -> tuple[str, list[Value]]:
-    query, params = f"select * from {quote(str(locator['table']))}", []
+def _query(kind: str, locator: dict[str, Json], request: Resolve) -> tuple[str, list[Json]]:
+    query = f"select * from {quote(str(locator['table']))}"
+    params: list[Json] = []
     limits = locator.get("range") or {}
-    bounds = stretch(limits) if isinstance(limits, str) else limits
+    bounds = stretch(limits) if isinstance(limits, str) else limits if isinstance(limits, dict) else {}
     conditions = []
     for word, sign in (("start", ">="), ("end", "<=")):
         if bounds.get(word) is not None:
@@ -117,42 +117,34 @@ def _query(kind: str, locator: dict[str, Value], request: Resolve) -> tuple[str,
     return query, params
 
 
-async def _file(ref: Reference, call: Call) -> Value:
+async def _file(ref: Reference, call: Call) -> Json:
     import asyncio
-
-    from noetl.tools.file import read_raw
-    from noetl.tools.parts.content import decode, format_of
-    from noetl.tools.parts.paths import inside
 
     meta = ref["meta"]
     path = inside(call, str(ref["locator"]["key"]))
     try:
-        raw = await asyncio.to_thread(read_raw, path, int(meta.get("bytes", 2**31)))
+        raw = await asyncio.to_thread(read_limited, path, int(meta.get("bytes", 2**31)))
     except OSError as problem:
         raise _lost_reference(f"{path}: {problem.strerror}") from None
-    verify(raw, meta)
-    return decode(raw, format_of(path, meta.get("format")))
+    return _verified(raw, path, meta)
 
 
-def verify(raw: bytes, meta: dict[str, Value]) -> None:
-    """The bytes are those that the reference was made for."""
-    import hashlib
-
+def _verified(raw: bytes, name: str, meta: dict[str, Json]) -> Json:
+    """The content; its bytes are those that the reference was made for."""
     if "sha256" in meta and hashlib.sha256(raw).hexdigest() != meta["sha256"]:
         raise Failed("reference", "the content has changed since the reference was made (checksum differs)")
+    return decode(raw, format_of(name, meta.get("format")))
 
 
-async def _object(ref: Reference, call: Call) -> Value:
-    from noetl.tools.object import get_raw
-    from noetl.tools.parts.content import decode, format_of
+async def _object(ref: Reference, call: Call) -> Json:
+    from noetl.tools.parts.object_stores import bucket
 
-    locator, meta = ref["locator"], ref["meta"]
-    raw = await get_raw(str(locator["store"]), str(locator["key"]), call)
-    verify(raw, meta)
-    return decode(raw, format_of(str(locator["key"]), meta.get("format")))
+    store, key = str(ref["locator"]["store"]), str(ref["locator"]["key"])
+    stream = await open_limited(await bucket(store, call), key, call)
+    return _verified(await stream.read(), key, ref["meta"])
 
 
-async def _nats(ref: Reference, call: Call) -> Value:
+async def _nats(ref: Reference, call: Call) -> Json:
     from noetl.tools.nats import read
 
     locator = ref["locator"]
@@ -164,7 +156,7 @@ _FROM = {"file": _file, "object": _object, "nats": _nats}
 # ---- which part -----------------------------------------------------------------------------------------
 
 
-async def select(payload: Value, expression: str | None) -> Value:
+async def select(payload: Json, expression: str | None) -> Json:
     """The part of a payload that a JMESPath expression names; found beside the event loop."""
     import asyncio
 
@@ -180,7 +172,7 @@ async def select(payload: Value, expression: str | None) -> Value:
         raise Failed("input", f"select: {problem.message}") from None
 
 
-def _slice(payload: Value, request: Resolve) -> Value:
+def _slice(payload: Json, request: Resolve) -> Json:
     if request.limit is None and not request.offset:
         return payload
     if not isinstance(payload, list):

@@ -49,8 +49,6 @@ class Command(Input):
 
 
 class Knobs(Input):
-    """What stands under the task's `spec`."""
-
     max_output_bytes: Annotated[Count, doc("How much of each output is kept.")] = 1024**2
     grace: Annotated[Seconds, doc("Seconds between asking the program to stop and killing it.")] = 2.0
 

@@ -16,14 +16,16 @@ more than 256 MiB together are error kind `limit`; one text or blob has at most 
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from noetl.dsl.yaml.tree import Value
+import msgspec
+
+from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
 from noetl.ports.tool import Input, Size, define, doc, read_knobs
 from noetl.tools.parts.databases import MEMORY, Database, Databases
-from noetl.tools.parts.paths import inside
+from noetl.tools.parts.paths import inside, is_inside
 from noetl.tools.parts.sql import (
     MAX_ROWS,
     PARAMS,
@@ -35,6 +37,7 @@ from noetl.tools.parts.sql import (
     Store,
     columns_of,
     data_of,
+    literal,
     quote,
     ref_parts,
     with_key,
@@ -80,8 +83,6 @@ class Sql(Input):
 
 
 class Knobs(Input):
-    """What stands under the task's `spec`."""
-
     busy_timeout: Annotated[float, doc("Seconds to wait for a locked database.")] = 5.0
     transaction: Annotated[bool, doc("Run several statements in one transaction.")] = True
     read_only: Annotated[bool, doc("Open the file for reading only.")] = False
@@ -126,12 +127,10 @@ class File(Database):
         return apsw.SQLITE_DENY if refused or shared else apsw.SQLITE_OK
 
     def interrupt(self) -> None:
-        """Make the running statement end."""
         if self.connection is not None:
             self.connection.interrupt()
 
     def close(self) -> None:
-        """Close the file if it is open."""
         if self.connection is not None:
             self.connection.close(True)
         self.connection = None
@@ -165,9 +164,9 @@ def _execute(file: File, sql: Sql, attach: dict[str, str], knobs: Knobs, call: C
     try:
         connection = file.open()
         connection.set_busy_timeout(int(knobs.busy_timeout * 1000))
-        file.may_attach = lambda target: target is not None and (not target or _is_inside(call, target))
+        file.may_attach = lambda target: target is not None and (not target or is_inside(call, target))
         for name, other in attach.items():
-            connection.execute(f"attach {_literal(other)} as {quote(name)}")
+            connection.execute(f"attach {literal(other)} as {quote(name)}")
         params = with_key(sql.params, text, ":", call)
         _statements(connection, text, bindings(params), knobs, results)
     except apsw.Error as problem:
@@ -180,7 +179,7 @@ def _execute(file: File, sql: Sql, attach: dict[str, str], knobs: Knobs, call: C
 
 
 def _statements(
-    connection: "apsw.Connection", text: str, bindings: object, knobs: Knobs, results: list[Result]
+    connection: "apsw.Connection", text: str, bindings: "apsw.Bindings", knobs: Knobs, results: list[Result]
 ) -> None:
     """Run every statement of a text; in one transaction when there are several and none minds."""
     statements = split(text)
@@ -195,7 +194,7 @@ def _statements(
 
 
 def _each(
-    connection: "apsw.Connection", text: str, bindings: Any, rows_max: int, results: list[Result]
+    connection: "apsw.Connection", text: str, bindings: "apsw.Bindings", rows_max: int, results: list[Result]
 ) -> None:
     """Let SQLite find the statements' ends; it tells us when the next one begins."""
     before = connection.total_changes()
@@ -239,31 +238,17 @@ def _tidy(file: File) -> None:
         file.close()
 
 
-def bindings(params: Params | None) -> Any:
-    """Values as SQLite binds them."""
+def bindings(params: Params | None) -> "apsw.Bindings":
     if isinstance(params, dict):
         return {name: bindable(value) for name, value in params.items()}
     return tuple(bindable(value) for value in params or ())
 
 
-def bindable(value: Value) -> Value:
+def bindable(value: Json) -> Json:
     """Lists and mappings bind as JSON text, which is how SQLite keeps them."""
     if not isinstance(value, list | dict):
         return value
-    import msgspec
-
     return msgspec.json.encode(value).decode()
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _is_inside(call: Call, target: str) -> bool:
-    try:
-        return bool(inside(call, target))
-    except Failed:
-        return False
 
 
 def _misbound(problem: Exception) -> str:

@@ -14,12 +14,13 @@ what it was sent before a failure stays there.
 """
 
 from contextlib import aclosing
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
 from noetl.ports.tool import Input, Size, define, doc
+from noetl.tools.parts.content import columns_of_rows
+from noetl.tools.parts.transfer_places import Row, Source, Target
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -39,50 +40,6 @@ workflow:
           mapping: {full_name: name, year: born}
           mode: replace
 """
-
-Place = Literal["postgres", "sqlite", "duckdb", "file", "object", "http"]
-Rows = Literal["json", "jsonl", "csv", "parquet"]
-
-
-class Source(Input):
-    """Where rows come from."""
-
-    kind: Annotated[Place, doc("What kind of place it is.")]
-    auth: Annotated[str | None, doc("The secret to connect with.")] = None
-    database: Annotated[str | None, doc("The database file of `sqlite` and `duckdb`.")] = None
-    query: Annotated[str | None, doc("The rows to take, as SQL.")] = None
-    params: Annotated[
-        list[Any] | dict[str, Any] | None,
-        doc("Values to bind in the query, or the parameters of an address."),
-    ] = None
-    table: Annotated[str | None, doc("The table to take, instead of a query.")] = None
-    path: Annotated[str | None, doc("The file to read.")] = None
-    store: Annotated[str | None, doc("The address of the bucket of an `object`.")] = None
-    key: Annotated[str | None, doc("The key of an `object`.")] = None
-    url: Annotated[str | None, doc("The address of `http`; the query takes `params`.")] = None
-    headers: Annotated[dict[str, Any] | None, doc("Headers for `http`.")] = None
-    format: Annotated[Rows | None, doc("How the rows are written; by default from the name or type.")] = None
-
-    def query_params(self) -> dict[str, Any] | None:
-        """The parameters of an address."""
-        if isinstance(self.params, list):
-            raise Failed("input", "an http source takes params as a mapping")
-        return self.params
-
-
-class Target(Input):
-    """Where rows go."""
-
-    kind: Annotated[Place, doc("What kind of place it is.")]
-    auth: Annotated[str | None, doc("The secret to connect with.")] = None
-    database: Annotated[str | None, doc("The database file of `sqlite` and `duckdb`.")] = None
-    table: Annotated[str | None, doc("The table; `sqlite` and `duckdb` make it when it is not there.")] = None
-    path: Annotated[str | None, doc("The file to write.")] = None
-    store: Annotated[str | None, doc("The address of the bucket of an `object`.")] = None
-    key: Annotated[str | None, doc("The key of an `object`.")] = None
-    url: Annotated[str | None, doc("The address of `http`.")] = None
-    headers: Annotated[dict[str, Any] | None, doc("Headers for `http`.")] = None
-    format: Annotated[Rows | None, doc("How the rows are written; by default from the name.")] = None
 
 
 class Transfer(Input):
@@ -123,9 +80,9 @@ async def run(request: Transfer, call: Call) -> Envelope:
     return ok({"rows": moved}) if ref is None else ok({"rows": moved}, ref=ref)
 
 
-def _columns(rows: list[dict[str, Value]], mapping: dict[str, str] | None) -> list[str]:
+def _columns(rows: list[Row], mapping: dict[str, str] | None) -> list[str]:
     """The target's columns; a source column that is not there is told at the first chunk."""
-    names = list(dict.fromkeys(key for row in rows for key in row))
+    names = columns_of_rows(rows)
     if mapping is None:
         return names
     for source in mapping.values():
@@ -134,13 +91,11 @@ def _columns(rows: list[dict[str, Value]], mapping: dict[str, str] | None) -> li
     return list(mapping)
 
 
-def _rename(rows: list[dict[str, Value]], mapping: dict[str, str]) -> list[dict[str, Value]]:
+def _rename(rows: list[Row], mapping: dict[str, str]) -> list[Row]:
     return [{target: row.get(source) for target, source in mapping.items()} for row in rows]
 
 
-def _check(
-    rows: list[dict[str, Value]], columns: list[str], mapping: dict[str, str] | None
-) -> list[dict[str, Value]]:
+def _check(rows: list[Row], columns: list[str], mapping: dict[str, str] | None) -> list[Row]:
     if mapping is not None:
         return _rename(rows, mapping)
     names = set(columns)

@@ -5,19 +5,22 @@ Where the bytes lie is the kinds' business.
 
 import base64
 import binascii
+import csv
+import io
 import os
-from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO, Literal, TextIO
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, BinaryIO, Literal, TextIO, get_args
 
 import msgspec
 
-from noetl.dsl.yaml.tree import Value
 from noetl.errors import MissingExtra
+from noetl.json_value import Json
 from noetl.ports.envelope import Failed
 from noetl.ports.values import to_json
 
 Format = Literal["json", "jsonl", "csv", "parquet", "text", "bytes"]
-Row = dict[str, Value]
+FORMATS: tuple[Format, ...] = get_args(Format)
+Row = dict[str, Json]
 
 CELL_CHARS = 64 * 1024**2  # the longest cell of a CSV file that is read
 PARQUET = b"PAR1"  # how a Parquet file begins and ends
@@ -38,12 +41,13 @@ _BY_SUFFIX: dict[str, Format] = {
 }
 
 
-def format_of(name: str, chosen: Format | None) -> Format:
+def format_of(name: str, chosen: Json) -> Format:
     """The format that was asked for, else the one the name stands for."""
-    return chosen or _BY_SUFFIX.get(os.path.splitext(name)[1].lower(), "text")
+    usual = _BY_SUFFIX.get(os.path.splitext(name)[1].lower(), "text")
+    return next((form for form in FORMATS if form == chosen), usual)
 
 
-def decode(raw: bytes, form: Format) -> Value:
+def decode(raw: bytes, form: Format) -> Json:
     """Bytes as a value; Failed (kind `format`) when they are not what they should be."""
     try:
         return _DECODERS[form](raw)
@@ -52,7 +56,7 @@ def decode(raw: bytes, form: Format) -> Value:
         raise Failed("format", f"the content is not {form}: {problem}{hint}") from None
 
 
-def encode(content: Value, form: Format) -> bytes:
+def encode(content: Json, form: Format) -> bytes:
     """A value as bytes; Failed (kind `format`) when it has no such form."""
     return _ENCODERS[form](content)
 
@@ -60,24 +64,8 @@ def encode(content: Value, form: Format) -> bytes:
 # ---- reading --------------------------------------------------------------------------------------------
 
 
-def _read_json(raw: bytes) -> Value:
-    return to_json(msgspec.json.decode(raw))
-
-
-def _read_lines(raw: bytes) -> Value:
-    return to_json(msgspec.json.Decoder().decode_lines(raw))
-
-
-def _read_csv(raw: bytes) -> Value:
-    import io
-
-    return list(csv_rows(io.StringIO(raw.decode("utf-8-sig"), newline="")))
-
-
 def csv_rows(file: TextIO) -> Iterator[Row]:
     """The rows of a CSV file, one after the other; a cell may be as long as we ourselves write one."""
-    import csv
-
     csv.field_size_limit(CELL_CHARS)
     reader = csv.DictReader(file, strict=True)
     try:
@@ -87,12 +75,6 @@ def csv_rows(file: TextIO) -> Iterator[Row]:
             yield to_json(row)
     except (csv.Error, UnicodeDecodeError) as problem:
         raise Failed("format", f"line {reader.line_num} is not CSV: {problem}") from None
-
-
-def _read_parquet(raw: bytes) -> Value:
-    import io
-
-    return list(parquet_rows(io.BytesIO(raw), 1024))
 
 
 def parquet_rows(file: BinaryIO, size: int) -> Iterator[Row]:
@@ -113,32 +95,25 @@ def _bytes_at(file: BinaryIO, place: int) -> bytes:
     return file.read(len(PARQUET))
 
 
-def _read_text(raw: bytes) -> Value:
-    return to_json(raw.decode())
-
-
-def _read_bytes(raw: bytes) -> Value:
-    return base64.b64encode(raw).decode()
-
-
-_DECODERS = {
-    "json": _read_json,
-    "jsonl": _read_lines,
-    "csv": _read_csv,
-    "parquet": _read_parquet,
-    "text": _read_text,
-    "bytes": _read_bytes,
+_DECODERS: dict[Format, Callable[[bytes], Json]] = {
+    "json": lambda raw: to_json(msgspec.json.decode(raw)),
+    "jsonl": lambda raw: to_json(msgspec.json.Decoder().decode_lines(raw)),
+    "csv": lambda raw: [*csv_rows(io.StringIO(raw.decode("utf-8-sig"), newline=""))],
+    "parquet": lambda raw: [*parquet_rows(io.BytesIO(raw), 1024)],
+    "text": lambda raw: to_json(raw.decode()),
+    "bytes": lambda raw: base64.b64encode(raw).decode(),
 }
 
 # ---- writing --------------------------------------------------------------------------------------------
 
 
-def rows_of(content: Value, form: str) -> list[Row]:
+def rows_of(content: Json, form: str) -> list[Row]:
     """A value as rows; Failed when it is not a list of mappings."""
     rows = content.get("rows") if isinstance(content, dict) else content
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+    mappings = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    if not isinstance(rows, list) or len(mappings) < len(rows):
         raise Failed("format", f"{form} needs a list of mappings; the content is a {type(content).__name__}")
-    return rows
+    return mappings
 
 
 def columns_of_rows(rows: Iterable[Row]) -> list[str]:
@@ -146,7 +121,7 @@ def columns_of_rows(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(key for row in rows for key in row))
 
 
-def cell(value: Value) -> Value:
+def cell(value: Json) -> Json:
     """A value as a CSV cell: null is empty, booleans are lower-case, lists and mappings are JSON text."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -155,9 +130,6 @@ def cell(value: Value) -> Value:
 
 def csv_text(rows: Iterable[Row], columns: list[str], *, header: bool = True) -> bytes:
     """Rows as CSV, with or without the line of names."""
-    import csv
-    import io
-
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     if header:
@@ -166,24 +138,18 @@ def csv_text(rows: Iterable[Row], columns: list[str], *, header: bool = True) ->
     return text.getvalue().encode()
 
 
-def _write_json(content: Value) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
-
-
-def _write_lines(content: Value) -> bytes:
+def _write_lines(content: Json) -> bytes:
     if not isinstance(content, list):
         raise Failed("format", f"jsonl needs a list; the content is a {type(content).__name__}")
     return msgspec.json.Encoder().encode_lines(content)
 
 
-def _write_csv(content: Value) -> bytes:
+def _write_csv(content: Json) -> bytes:
     rows = rows_of(content, "csv")
     return csv_text(rows, columns_of_rows(rows))
 
 
-def _write_parquet(content: Value) -> bytes:
-    import io
-
+def _write_parquet(content: Json) -> bytes:
     rows = rows_of(content, "parquet")
     if not rows:
         raise Failed("format", "parquet needs at least one row, to know the columns")
@@ -210,7 +176,7 @@ def check_columns(rows: list[Row], columns: dict[str, str]) -> None:
         _shape([row.get(column) for row in rows], column, columns)
 
 
-def _shape(values: list[Value], place: str, columns: dict[str, str]) -> None:
+def _shape(values: list[Json], place: str, columns: dict[str, str]) -> None:
     names = {_type_word(value) for value in values if value is not None}
     if place in columns:
         names.add(columns[place])
@@ -220,33 +186,36 @@ def _shape(values: list[Value], place: str, columns: dict[str, str]) -> None:
         return
     columns[place] = next(iter(names))
     if names == {"list"}:
-        _shape([item for value in values for item in value or ()], f"{place}[]", columns)
+        lists = [value for value in values if isinstance(value, list)]
+        _shape([item for items in lists for item in items], f"{place}[]", columns)
     if names == {"mapping"}:
-        maps = [value for value in values if value is not None]
+        maps = [value for value in values if isinstance(value, dict)]
         for key in columns_of_rows(maps):
             _shape([value.get(key) for value in maps], f"{place}.{key}", columns)
 
 
-def _type_word(value: Value) -> str:
+def _type_word(value: Json) -> str:
     words = {bool: "booleans", int: "numbers", float: "numbers", str: "text", list: "list", dict: "mapping"}
     return words[type(value)]
 
 
-def _write_text(content: Value) -> bytes:
+def _write_text(content: Json) -> bytes:
     if not isinstance(content, str):
         raise Failed("format", f"text needs a text; the content is a {type(content).__name__}")
     return content.encode()
 
 
-def _write_bytes(content: Value) -> bytes:
+def _write_bytes(content: Json) -> bytes:
+    if not isinstance(content, str):
+        raise Failed("format", f"bytes needs base64 text; the content is a {type(content).__name__}")
     try:
         return base64.b64decode(content, validate=True)
-    except (binascii.Error, TypeError, ValueError) as problem:
+    except (binascii.Error, ValueError) as problem:
         raise Failed("format", f"bytes needs base64 text: {problem}") from None
 
 
-_ENCODERS = {
-    "json": _write_json,
+_ENCODERS: dict[Format, Callable[[Json], bytes]] = {
+    "json": lambda content: msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n",
     "jsonl": _write_lines,
     "csv": _write_csv,
     "parquet": _write_parquet,

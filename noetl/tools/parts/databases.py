@@ -68,7 +68,6 @@ class Databases:
             database.users -= 1
 
     async def close(self) -> None:
-        """Close every file."""
         self.threads.shutdown()
         while self._open:
             self._open.popitem()[1].close()

@@ -8,22 +8,14 @@ from typing import TYPE_CHECKING
 from noetl.json_value import Json
 from noetl.ports.call import Secret
 from noetl.ports.envelope import Failed
-from noetl.tools.parts.sql import quote
+from noetl.tools.parts.auth import POSTGRES_FIELDS
+from noetl.tools.parts.sql import literal, quote
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 DATA_FILES = (".csv", ".json", ".jsonl", ".ndjson", ".parquet")
 PACKAGE = "duckdb_extension_postgres_scanner"  # the extension as a package: nothing is downloaded at run time
-_FIELDS = {
-    "host": "host", "port": "port", "user": "user", "username": "user", "password": "password",
-    "database": "database", "db_name": "database", "dbname": "database",
-}  # fmt: skip
-
-
-def literal(text: str) -> str:
-    """A text as it stands in SQL."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def attach_file(connection: "DuckDBPyConnection", name: str, path: str) -> None:
@@ -58,7 +50,7 @@ def _login(secret: Secret) -> Mapping[str, Json]:
             "database": parts.path.lstrip("/"),
         }
         return {name: unquote(str(value)) for name, value in login.items() if value}
-    fields = {ours: secret[name] for name, ours in _FIELDS.items() if secret.get(name) is not None}
+    fields = {ours: secret[name] for name, ours in POSTGRES_FIELDS.items() if secret.get(name) is not None}
     if "host" not in fields:
         raise Failed(
             "auth", "to attach PostgreSQL, a secret needs host, user, password and database, or a dsn"

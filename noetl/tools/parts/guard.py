@@ -3,7 +3,7 @@
 import errno
 import os
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from noetl.ports.envelope import Failed
 from noetl.ports.network import Network, class_of
@@ -11,6 +11,7 @@ from noetl.ports.network import Network, class_of
 if TYPE_CHECKING:
     from aiohttp import TCPConnector
     from aiohttp.abc import AbstractResolver, ResolveResult
+    from aiohttp.connector import AddrInfoType
 
 
 class Refused(OSError):
@@ -70,7 +71,7 @@ def connector(network: Network, resolver: "AbstractResolver | None" = None) -> "
         async def close(self) -> None:
             await self.inner.close()
 
-    def make(info: Any) -> socket.socket:
+    def make(info: "AddrInfoType") -> socket.socket:
         """A socket for an address, which may also have been written as one and never resolved."""
         family, kind, protocol, _, address = info
         if not network.allows(str(address[0])):

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 from noetl.ports.call import CallPayloads
 from noetl.ports.envelope import Envelope, Failed, Reference, error
 from noetl.ports.values import ValueProblem, to_json
 from noetl.tools.parts.guard import Refused
+from noetl.tools.parts.paths import errno_name
 
 if TYPE_CHECKING:
     from aiohttp import ClientError, ClientResponse
@@ -30,7 +31,7 @@ _TEXT_TYPES = ("text/", "application/xml", "application/javascript", "applicatio
 class Body:
     """A body: its value, or where it was stored; `problem` says why it could not be parsed."""
 
-    data: Value = None
+    data: Json = None
     ref: Reference | None = None
     problem: str | None = None
     opening: bytes = b""  # how it begins
@@ -44,9 +45,9 @@ class Bounds:
     read: int
 
 
-def http_part(response: "ClientResponse", hidden: str | None) -> dict[str, Value]:
+def http_part(response: "ClientResponse", hidden: str | None) -> dict[str, Json]:
     """The envelope's `http`; a query parameter that carried a secret is left out of the address."""
-    headers: dict[str, str] = {}
+    headers: dict[str, Json] = {}
     for name, value in response.headers.items():
         key = name.lower()
         headers[key] = f"{headers[key]}, {value}" if key in headers else value
@@ -75,7 +76,7 @@ async def read_body(response: "ClientResponse", mode: str, bounds: Bounds, paylo
     return replace(body, opening=opening[:OPENING_BYTES])
 
 
-def beginning(body: Body, response: "ClientResponse") -> dict[str, Value]:
+def beginning(body: Body, response: "ClientResponse") -> dict[str, Json]:
     """The error detail that says how a body begins; of one that is no text, what it is."""
     raw = body.opening
     if not raw:
@@ -196,7 +197,7 @@ def explain(problem: "ClientError | TimeoutError | OSError", url: str) -> Envelo
             return say("tls", f"TLS failed ({problem})", code=type(problem.os_error).__name__)
         case aiohttp.ClientConnectorError():
             what = f"cannot connect to {problem.host}:{problem.port} ({_words(problem)})"
-            return say("connect", what, code=_errno_name(problem), retryable=True)
+            return say("connect", what, code=errno_name(problem), retryable=True)
         case aiohttp.ConnectionTimeoutError():
             return say("timeout", "no connection in time", code="connect", retryable=True)
         case aiohttp.SocketTimeoutError():
@@ -234,9 +235,3 @@ def _words(problem: OSError) -> str:
     """Why there is no connection, without the driver's own words for it."""
     number = problem.errno
     return os.strerror(number) if number and number > 0 else str(problem)
-
-
-def _errno_name(problem: OSError) -> str | None:
-    import errno
-
-    return errno.errorcode.get(problem.errno or 0)

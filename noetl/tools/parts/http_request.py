@@ -4,7 +4,9 @@ import base64
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from noetl.dsl.yaml.tree import Value
+import msgspec
+
+from noetl.json_value import Json
 from noetl.ports.call import Secret
 from noetl.ports.envelope import Failed
 
@@ -17,12 +19,12 @@ Handler = Callable[["ClientRequest"], Awaitable["ClientResponse"]]
 Middleware = Callable[["ClientRequest", Handler], Awaitable["ClientResponse"]]
 
 
-def text_of(value: Value) -> str:
+def text_of(value: object) -> str:
     """A scalar as it stands in a query, form or header."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def pairs(values: Mapping[str, Value] | None) -> Pairs:
+def pairs(values: Mapping[str, object] | None) -> Pairs:
     """Keys and values in order; a list repeats its key, null leaves it out."""
     result: Pairs = []
     for key, value in (values or {}).items():
@@ -31,7 +33,7 @@ def pairs(values: Mapping[str, Value] | None) -> Pairs:
     return result
 
 
-def plain_headers(values: Mapping[str, Value] | None) -> dict[str, str]:
+def plain_headers(values: Mapping[str, object] | None) -> dict[str, str]:
     """Headers as text; one that would start another header is refused."""
     headers = {key: text_of(value) for key, value in (values or {}).items() if value is not None}
     for key, text in headers.items():
@@ -78,10 +80,7 @@ def for_origin(origin: "URL", headers: Mapping[str, str]) -> Middleware:
     return send
 
 
-def json_body(value: Value) -> bytes:
-    """A value as JSON text."""
-    import msgspec
-
+def json_body(value: Json) -> bytes:
     return msgspec.json.encode(value)
 
 

@@ -47,7 +47,6 @@ NO_HANDSHAKE = ("400", "404", "405")  # how a server over HTTP may refuse `initi
 
 
 def read(raw: bytes | str) -> Request | Notification | Reply:
-    """One message of the other side."""
     try:
         return protocol.read(protocol.decode(raw))
     except ProtocolError as problem:
@@ -56,7 +55,6 @@ def read(raw: bytes | str) -> Request | Notification | Reply:
 
 
 def tool_call(name: str, arguments: Mapping[str, Json], *, stateless: bool) -> Message:
-    """The request that calls a tool."""
     params = {"name": name, "arguments": dict(arguments)}
     return request(2, "tools/call", {**params, "_meta": STATELESS_META} if stateless else params)
 
@@ -254,7 +252,6 @@ def _header_value(text: str) -> str:
 
 
 async def _events(response: "ClientResponse") -> AsyncIterator[str]:
-    """The data of server-sent events."""
     data: list[str] = []
     async for line in _lines(response):
         if line.startswith("data:"):

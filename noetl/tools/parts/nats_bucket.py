@@ -1,14 +1,19 @@
 """A bucket of the NATS object store, as the object kind uses buckets."""
 
 from collections.abc import AsyncIterator
-from typing import Any, BinaryIO
+from io import BufferedReader
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
+from noetl.tools.parts.bucket import PIECE, Mode, Opened
 from noetl.tools.parts.nats_link import link, naming_failures
-from noetl.tools.parts.object_stores import PIECE, Mode, Opened
+
+if TYPE_CHECKING:
+    from nats.js.api import ObjectInfo
+    from nats.js.object_store import ObjectStore
 
 
 class NatsBucket:
@@ -20,7 +25,7 @@ class NatsBucket:
         self.prefix = f"{parts.path.strip('/')}/" if parts.path.strip("/") else ""
         self.call = call
 
-    async def _open(self, *, make: bool = False) -> Any:
+    async def _open(self, *, make: bool = False) -> "ObjectStore":
         import nats.js.errors as js
 
         stream = (await link(self.call)).jetstream()
@@ -38,7 +43,7 @@ class NatsBucket:
             size = int((await store.get_info(self.prefix + key)).size or 0)
         return Opened(size, self._pieces(store, key))
 
-    async def _pieces(self, store: Any, key: str) -> AsyncIterator[bytes]:
+    async def _pieces(self, store: "ObjectStore", key: str) -> AsyncIterator[bytes]:
         import tempfile
 
         with tempfile.TemporaryFile() as file:
@@ -48,13 +53,11 @@ class NatsBucket:
             while piece := file.read(PIECE):
                 yield piece
 
-    async def head(self, key: str) -> dict[str, Value]:
-        """What is known of an object without reading it."""
+    async def head(self, key: str) -> dict[str, Json]:
         with naming_failures(key):
             return _entry(await (await self._open()).get_info(self.prefix + key), self.prefix)
 
-    async def put(self, key: str, raw: bytes | BinaryIO, mode: Mode) -> str | None:
-        """Keep bytes, or those of a file, under a key."""
+    async def put(self, key: str, raw: bytes | BufferedReader, mode: Mode) -> str | None:
         with naming_failures(key):
             store = await self._open(make=True)
             if mode == "create" and await self._exists(store, key):
@@ -62,7 +65,7 @@ class NatsBucket:
             info = await store.put(self.prefix + key, raw)
         return str(info.digest) if info.digest else None
 
-    async def _exists(self, store: Any, key: str) -> bool:
+    async def _exists(self, store: "ObjectStore", key: str) -> bool:
         import nats.js.errors as js
 
         try:
@@ -71,8 +74,7 @@ class NatsBucket:
             return False
         return True
 
-    async def list(self, prefix: str | None, limit: int) -> list[dict[str, Value]]:
-        """The objects under a prefix."""
+    async def list(self, prefix: str | None, limit: int) -> list[dict[str, Json]]:
         start = self.prefix + (prefix or "")
         with naming_failures(start):
             infos = await (await self._open()).list(ignore_deletes=True)
@@ -82,11 +84,10 @@ class NatsBucket:
         return [_entry(info, self.prefix) for info in selection[:limit]]
 
     async def delete(self, key: str) -> None:
-        """Remove an object."""
         with naming_failures(key):
             await (await self._open()).delete(self.prefix + key)
 
 
-def _entry(info: Any, prefix: str) -> dict[str, Value]:
+def _entry(info: "ObjectInfo", prefix: str) -> dict[str, Json]:
     key = info.name.removeprefix(prefix)
     return {"key": key, "bytes": info.size, "modified": info.mtime, "etag": info.digest}

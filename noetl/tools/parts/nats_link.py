@@ -34,9 +34,9 @@ class Link:
 
     def __init__(self, connecting: "asyncio.Task[Client]") -> None:
         self.made, self.used_at = connecting, 0.0
-        self._users: WeakSet[asyncio.Task[Any]] = WeakSet()
+        self._users: WeakSet[asyncio.Task[object]] = WeakSet()
 
-    def use(self, task: "asyncio.Task[Any] | None", now: float) -> None:
+    def use(self, task: "asyncio.Task[object] | None", now: float) -> None:
         """A task uses it, perhaps until that task ends."""
         self.used_at = now
         if task is not None:
@@ -70,7 +70,6 @@ class Links:
         self._closing: set[asyncio.Task[None]] = set()
 
     async def get(self, call: Call) -> "Client":
-        """The connection of the call's credential."""
         options = _options(call.auth or {})
         key = hashlib.sha256(repr(sorted(options.items())).encode()).hexdigest()  # no secret is kept as a key
         link = self._links.get(key)
@@ -94,14 +93,12 @@ class Links:
                 task.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
-        """Close every connection."""
         closing = [link.close() for link in self._links.values()]
         self._links.clear()
         await asyncio.gather(*closing, *self._closing)
 
 
 async def link(call: Call) -> "Client":
-    """The connection that a call uses."""
     _import()
     return await call.resource("nats", Links).get(call)
 

@@ -3,22 +3,25 @@
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
+from io import BufferedReader
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from noetl.dsl.yaml.tree import Value
+import msgspec
+
 from noetl.errors import MissingExtra
+from noetl.json_value import Json
 from noetl.ports.call import Call, Secret
 from noetl.ports.envelope import Failed
+from noetl.tools.parts.bucket import PIECE, Bucket, Mode, Opened
 from noetl.tools.parts.guard import reachable
 from noetl.tools.parts.paths import inside
 
 if TYPE_CHECKING:
+    from obstore import GetResult, ObjectMeta
     from obstore.store import ObjectStore
 
-KEPT_MAX = 32
-PIECE = 1024**2
+STORES_MAX = 32
 PARTS_AT_ONCE = 4
 # What a secret may say about a store, by the address's scheme.
 _SETTINGS = {
@@ -26,53 +29,6 @@ _SETTINGS = {
     "gs": "service_account_path service_account_key application_credentials",
     "az": "account_name account_key client_id client_secret tenant_id sas_key endpoint",
 }
-
-Mode = Literal["replace", "create"]
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """An object that is about to be read: how large it is, and its bytes as they arrive."""
-
-    size: int
-    chunks: AsyncIterator[bytes]
-
-
-class Bucket(Protocol):
-    """A place for objects."""
-
-    async def open(self, key: str) -> Opened:
-        """An object, to be read piece by piece."""
-        ...
-
-    async def head(self, key: str) -> dict[str, Value]:
-        """What is known of an object without reading it."""
-        ...
-
-    async def put(self, key: str, raw: bytes | BinaryIO, mode: Mode) -> str | None:
-        """Keep bytes, or those of a file, under a key; the entity tag where there is one."""
-        ...
-
-    async def list(self, prefix: str | None, limit: int) -> list[dict[str, Value]]:
-        """The objects whose key begins with a prefix."""
-        ...
-
-    async def delete(self, key: str) -> None:
-        """Remove an object."""
-        ...
-
-
-async def read(place: Bucket, key: str, max_bytes: int) -> bytes:
-    """The bytes of an object that is not too large."""
-    stream = await place.open(key)
-    check_size(stream, key, max_bytes)
-    return b"".join([chunk async for chunk in stream.chunks])
-
-
-def check_size(stream: Opened, key: str, max_bytes: int) -> None:
-    """Refuse an object that is too large to be read at all."""
-    if stream.size > max_bytes:
-        raise Failed("too_large", f"{key!r} has {stream.size} bytes; raise spec.max_bytes above {max_bytes}")
 
 
 async def bucket(address: str, call: Call) -> Bucket:
@@ -89,8 +45,6 @@ async def bucket(address: str, call: Call) -> Bucket:
 
 def _endpoints(secret: Secret) -> Iterator[str]:
     """Addresses that a secret puts in place of the service's own."""
-    import msgspec
-
     if secret.get("endpoint"):
         yield str(secret["endpoint"])
     with suppress(msgspec.DecodeError, RecursionError):
@@ -103,24 +57,23 @@ class Stores:
     """The object stores of a worker: making one sets up connections."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, Store] = OrderedDict()
+        self._stores: OrderedDict[str, Store] = OrderedDict()
 
     def get(self, address: str, scheme: str, call: Call) -> "Store":
-        """The store of an address and a secret."""
         if scheme in ("", "file"):
             folder = inside(call, address.removeprefix("file://"))
             return Store(_local(folder), lambda key: inside(call, f"{folder}/{key}"))
         key = repr((address, sorted((call.auth or {}).items())))
-        if key not in self._kept:
-            self._kept[key] = Store(_remote(address, scheme, call.auth or {}))
-        self._kept.move_to_end(key)
-        if len(self._kept) > KEPT_MAX:
-            self._kept.popitem(last=False)
-        return self._kept[key]
+        if key not in self._stores:
+            self._stores[key] = Store(_remote(address, scheme, call.auth or {}))
+        self._stores.move_to_end(key)
+        if len(self._stores) > STORES_MAX:
+            self._stores.popitem(last=False)
+        return self._stores[key]
 
     async def close(self) -> None:
         """Forget them; they close with their last use."""
-        self._kept.clear()
+        self._stores.clear()
 
 
 def _obstore() -> Any:
@@ -145,7 +98,7 @@ def _remote(address: str, scheme: str, secret: Secret) -> "ObjectStore":
         address = f"gs{address[len(scheme) :]}"
     if names is None:
         raise Failed("input", f"{address!r} is no object store; use s3://, gs://, az://, nats:// or a folder")
-    config: dict[str, Value] = {name: secret[name] for name in names.split() if name in secret}
+    config: dict[str, Json] = {name: secret[name] for name in names.split() if name in secret}
     if not config:
         config["skip_signature"] = True  # without a secret, nothing of the machine's own is used
     options = {"timeout": "60s", "connect_timeout": "10s", "allow_http": True}
@@ -173,17 +126,15 @@ class Store:
         return key
 
     async def open(self, key: str) -> Opened:
-        """An object, to be read piece by piece."""
         with naming_failures(key):
             response = await _obstore().get_async(self.store, self._key(key))
             return Opened(int(response.meta["size"]), _pieces(response, key))
 
-    async def head(self, key: str) -> dict[str, Value]:
-        """What is known of an object without reading it."""
+    async def head(self, key: str) -> dict[str, Json]:
         with naming_failures(key):
             return _entry(await _obstore().head_async(self.store, self._key(key)))
 
-    async def put(self, key: str, raw: bytes | BinaryIO, mode: Mode) -> str | None:
+    async def put(self, key: str, raw: bytes | BufferedReader, mode: Mode) -> str | None:
         """Keep bytes under a key; many of them go in parts, which appear together at the end."""
         with naming_failures(key):
             how = "create" if mode == "create" else "overwrite"
@@ -193,9 +144,9 @@ class Store:
         tag: str | None = stored_object["e_tag"]
         return tag
 
-    async def list(self, prefix: str | None, limit: int) -> list[dict[str, Value]]:
+    async def list(self, prefix: str | None, limit: int) -> list[dict[str, Json]]:
         """The objects under a prefix, in the order of their keys."""
-        entries: list[dict[str, Value]] = []
+        entries: list[dict[str, Json]] = []
         with naming_failures(prefix or ""):
             async for batch in _obstore().list(self.store, prefix, chunk_size=min(limit, 1000)):
                 entries.extend(_entry(meta) for meta in batch)
@@ -204,12 +155,11 @@ class Store:
         return sorted(entries, key=lambda entry: str(entry["key"]))[:limit]
 
     async def delete(self, key: str) -> None:
-        """Remove an object."""
         with naming_failures(key):
             await _obstore().delete_async(self.store, self._key(key))
 
 
-async def _pieces(response: Any, key: str) -> AsyncIterator[bytes]:
+async def _pieces(response: "GetResult", key: str) -> AsyncIterator[bytes]:
     with naming_failures(key):
         async for piece in response.stream(min_chunk_size=PIECE):
             yield bytes(piece)
@@ -224,7 +174,7 @@ def naming_failures(key: str) -> Iterator[None]:
         raise _failure(problem, key) from None
 
 
-def _entry(meta: dict[str, Any]) -> dict[str, Value]:
+def _entry(meta: "ObjectMeta") -> dict[str, Json]:
     modified = meta["last_modified"].isoformat()
     return {"key": meta["path"], "bytes": meta["size"], "modified": modified, "etag": meta["e_tag"]}
 

@@ -1,5 +1,6 @@
 """Paths that stay inside the folders a call may use. Every kind that touches a file asks here."""
 
+import errno
 import os
 
 from noetl.ports.call import Call
@@ -25,6 +26,28 @@ def relative_path(call: Call, real: str) -> str:
     """A real path as an author reads it: relative to the work folder where it lies inside."""
     start = os.path.realpath(call.work_dir)
     return os.path.relpath(real, start) if real.startswith(start + os.sep) else real
+
+
+def read_limited(path: str, max_bytes: int) -> bytes:
+    """The bytes of a file that is not too large."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > max_bytes:
+            raise Failed("too_large", f"the file has {size} bytes; raise spec.max_bytes above {max_bytes}")
+        return file.read()
+
+
+def is_inside(call: Call, path: str) -> bool:
+    """Whether a path stays inside the folders that a call may use."""
+    try:
+        return bool(inside(call, path))
+    except Failed:
+        return False
+
+
+def errno_name(problem: OSError) -> str | None:
+    """The system's name of an error, such as ENOSPC."""
+    return errno.errorcode.get(problem.errno or 0)
 
 
 def beside(path: str) -> str:

@@ -1,9 +1,8 @@
 """Rows into a PostgreSQL table over the COPY protocol, and what command tags say."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from noetl.dsl.yaml.tree import Value
 from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
@@ -33,7 +32,7 @@ async def rows_of(rows: list[Json] | dict[str, Json], call: Call) -> list[Json]:
 
 
 async def load(
-    connection: "Connection", table: str, rows: list[Any], columns: list[str] | None = None
+    connection: "Connection", table: str, rows: Sequence[Json], columns: list[str] | None = None
 ) -> Result:
     """Load rows; each is converted when its turn comes."""
     columns = columns or _keys(rows)
@@ -49,7 +48,7 @@ async def load(
     return Result(changed=changed_rows(tag))
 
 
-def _records(rows: list[Json], columns: list[str], types: list[str]) -> Iterator[tuple[object, ...]]:
+def _records(rows: Sequence[Json], columns: list[str], types: list[str]) -> Iterator[tuple[object, ...]]:
     from noetl.tools.parts.postgres_values import to_pg
 
     for row in rows:
@@ -57,13 +56,14 @@ def _records(rows: list[Json], columns: list[str], types: list[str]) -> Iterator
         yield tuple(to_pg(value, kind, number) for number, (value, kind) in enumerate(pairs, 1))
 
 
-def _keys(rows: list[Any]) -> list[str]:
-    if rows and not isinstance(rows[0], dict):
+def _keys(rows: Sequence[Json]) -> list[str]:
+    first = rows[0] if rows else {}
+    if not isinstance(first, dict):
         raise Failed("input", "copy needs columns when its rows are lists")
-    return list(rows[0]) if rows else []
+    return list(first)
 
 
-def _cells(row: Json, columns: list[str]) -> list[Value]:
+def _cells(row: Json, columns: list[str]) -> list[Json]:
     cells = [row.get(column) for column in columns] if isinstance(row, dict) else row
     if not isinstance(cells, list) or len(cells) != len(columns):
         raise Failed("input", f"a row of copy does not have the columns {', '.join(columns)}")

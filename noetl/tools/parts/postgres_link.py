@@ -13,6 +13,7 @@ from noetl.errors import MissingExtra
 from noetl.json_value import Json
 from noetl.ports.call import Call, Secret
 from noetl.ports.envelope import Failed
+from noetl.tools.parts.auth import POSTGRES_FIELDS
 from noetl.tools.parts.postgres_moments import understand
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ class Pools:
         self._types: OrderedDict[str, Types] = OrderedDict()
 
     def get(self, call: Call, size: int) -> "Pool":
-        """The pool of the call's credential."""
         options = _options(call.auth)
         key = _digest((sorted(options.items()), size))
         if key not in self._pools:
@@ -73,7 +73,6 @@ class Pools:
             self._pools.pop(key).terminate()
 
     async def close(self) -> None:
-        """Close every connection."""
         for pool in self._pools.values():
             pool.terminate()
         self._pools.clear()
@@ -86,22 +85,18 @@ class Types:
         self._known: OrderedDict[str, Sequence[object]] = OrderedDict()
 
     def get(self, text: str) -> Sequence[object] | None:
-        """Those of a statement."""
         return self._known.get(text)
 
     def keep(self, text: str, types: Sequence[object]) -> None:
-        """Keep those of a statement."""
         self._known[text] = types
         if len(self._known) > STATEMENTS_MAX:
             self._known.popitem(last=False)
 
     def forget(self, text: str) -> None:
-        """They are not what they were."""
         self._known.pop(text, None)
 
 
 def types_of(call: Call) -> Types:
-    """The types of statements that were run with a call's credential."""
     return call.resource("postgres", Pools).types(call)
 
 
@@ -165,7 +160,6 @@ def _place(secret: Secret | None) -> str:
 
 
 def driver() -> Any:
-    """The asyncpg module."""
     try:
         import asyncpg
     except ModuleNotFoundError:
@@ -201,10 +195,7 @@ def _options(secret: Secret | None) -> dict[str, Json]:
     address = secret.get("dsn") or secret.get("value")  # a single secret may be the whole address
     if address and "host" not in secret and "://" in str(address):
         return {"dsn": str(address)}
-    names = {
-        "host": "host", "port": "port", "user": "user", "username": "user", "password": "password",
-        "database": "database", "db_name": "database", "dbname": "database", "sslmode": "ssl",
-    }  # fmt: skip
+    names = {**POSTGRES_FIELDS, "sslmode": "ssl"}
     options = {ours: secret[name] for name, ours in names.items() if secret.get(name) is not None}
     if "host" not in options:
         raise Failed("auth", f"the credential says neither host nor dsn; its fields are: {', '.join(secret)}")
@@ -213,7 +204,7 @@ def _options(secret: Secret | None) -> dict[str, Json]:
     return options
 
 
-def failed(problem: "PostgresError", place: Mapping[str, Json] | None = None) -> Failed:
+def failed(problem: "PostgresError", place: Mapping[str, object] | None = None) -> Failed:
     """An error of the server as the failure of a call; `place` is where in the SQL it is."""
     state = str(problem.sqlstate or "")
     message = str(problem.args[0]) if problem.args else type(problem).__name__

@@ -6,7 +6,7 @@ where `9999-12-31` was given.
 
 import datetime
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from noetl.ports.envelope import Failed
 
@@ -32,7 +32,7 @@ async def understand(connection: "Connection") -> None:
         )
 
 
-def write_date(value: Any) -> bytes:
+def write_date(value: datetime.date | str) -> bytes:
     """Days since 2000."""
     return _DAYS.pack(_far(value, 31) if isinstance(value, str) else value.toordinal() - _FIRST_DAY)
 
@@ -46,7 +46,7 @@ def read_date(raw: bytes) -> object:
         raise _beyond() from None
 
 
-def write_moment(value: Any) -> bytes:
+def write_moment(value: datetime.datetime | str) -> bytes:
     """Microseconds since 2000, of UTC where there is a zone."""
     if isinstance(value, str):
         return _MICROSECONDS.pack(_far(value, 63))

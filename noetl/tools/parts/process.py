@@ -44,7 +44,6 @@ class Printed:
         self.dropped = 0
 
     def add(self, data: bytes) -> None:
-        """Take one piece."""
         room = max(self.limit - len(self.kept), 0)
         self.kept += data[:room]
         self.dropped += max(len(data) - room, 0)
@@ -75,7 +74,6 @@ class Lifeline:
                 fcntl.fcntl(self.theirs, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
 
     def cut(self) -> None:
-        """Let go of it."""
         os.close(self._ours)
 
 
@@ -95,11 +93,9 @@ class Program:
         self.lifeline: Lifeline | None = None
 
     def connection_made(self, transport: "SubprocessTransport") -> None:
-        """It has started."""
         self.transport = transport
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """It has printed something."""
         self.printed[fd].add(data)
 
     def pipe_connection_lost(self, fd: int, problem: Exception | None) -> None:
@@ -109,11 +105,9 @@ class Program:
             self.drained.set()
 
     def process_exited(self) -> None:
-        """It has ended."""
         self.exited.set()
 
     def connection_lost(self, problem: Exception | None) -> None:
-        """Nothing more will come."""
         self.drained.set()
 
     def pause_writing(self) -> None:
@@ -224,11 +218,7 @@ async def _start(argv: list[str], place: Place, program: Program) -> None:
 def _start_failure(problem: OSError, argv: list[str], place: Place) -> Failed:
     """Why a program did not start, as the failure of a call."""
     if isinstance(problem, FileNotFoundError):
-        missing = str(problem.filename or _missing(argv[0], place.folder))
+        # Not every event loop says which of the two is not there.
+        missing = str(problem.filename or (argv[0] if os.path.isdir(place.folder) else place.folder))
         return Failed("not_found", f"there is no program or folder {missing!r}")
     return Failed("shell", f"{argv[0]!r} cannot be started: {problem.strerror}")
-
-
-def _missing(program: str, folder: str) -> str:
-    """Which of the two is not there; not every event loop says it."""
-    return program if os.path.isdir(folder) else folder

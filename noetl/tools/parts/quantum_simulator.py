@@ -32,35 +32,17 @@ _PLAIN: dict[str, Matrix] = {
 }
 
 
-def _rx(a: float) -> Matrix:
-    return (math.cos(a / 2), -1j * math.sin(a / 2), -1j * math.sin(a / 2), math.cos(a / 2))
-
-
-def _ry(a: float) -> Matrix:
-    return (math.cos(a / 2), -math.sin(a / 2), math.sin(a / 2), math.cos(a / 2))
-
-
-def _rz(a: float) -> Matrix:
-    return (cmath.exp(-1j * a / 2), 0, 0, cmath.exp(1j * a / 2))
-
-
-def _phase(a: float) -> Matrix:
-    return (1, 0, 0, cmath.exp(1j * a))
-
-
 def _any(theta: float, phi: float, lam: float) -> Matrix:
     cos, sin = math.cos(theta / 2), math.sin(theta / 2)
     return (cos, -cmath.exp(1j * lam) * sin, cmath.exp(1j * phi) * sin, cmath.exp(1j * (phi + lam)) * cos)
 
 
 _TURNING: dict[str, tuple[int, Callable[..., Matrix]]] = {
-    "rx": (1, _rx),
-    "ry": (1, _ry),
-    "rz": (1, _rz),
-    "p": (1, _phase),
-    "phase": (1, _phase),
-    "u": (3, _any),
-    "U": (3, _any),
+    "rx": (1, lambda a: (math.cos(a / 2), -1j * math.sin(a / 2), -1j * math.sin(a / 2), math.cos(a / 2))),
+    "ry": (1, lambda a: (math.cos(a / 2), -math.sin(a / 2), math.sin(a / 2), math.cos(a / 2))),
+    "rz": (1, lambda a: (cmath.exp(-1j * a / 2), 0, 0, cmath.exp(1j * a / 2))),
+    **dict.fromkeys(("p", "phase"), (1, lambda a: (1, 0, 0, cmath.exp(1j * a)))),
+    **dict.fromkeys(("u", "U"), (3, _any)),
 }
 # Gates with controls: how many, and which gate they control.
 _CONTROLLED = {

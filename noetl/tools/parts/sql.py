@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed, Reference, reference
 from noetl.ports.tool import Input, doc
@@ -26,15 +26,15 @@ KEY = "idempotency_key"
 _NUMBER = re.compile(r"-?\d+")
 _STRETCH = re.compile(r"(?P<column>[^:]+):(?P<start>-?[^-]*)-(?P<end>.*)")
 
-Params = list[Any] | dict[str, Any]
+Params = list[Json] | dict[str, Json]
 
 
 class Range(Input):
     """A stretch of a table: the rows whose column lies between two values, both included."""
 
     column: Annotated[str, doc("The column that is compared.")]
-    start: Annotated[Any, doc("The lowest value; left out, from the beginning.")] = None
-    end: Annotated[Any, doc("The highest value; left out, to the end.")] = None
+    start: Annotated[Json, doc("The lowest value; left out, from the beginning.")] = None
+    end: Annotated[Json, doc("The highest value; left out, to the end.")] = None
 
 
 class Store(Input):
@@ -49,7 +49,7 @@ class Result:
     """What one statement gave: its rows when it returns any, else how many it changed."""
 
     columns: list[str] | None = None
-    rows: list[dict[str, Value]] = field(default_factory=list)
+    rows: list[dict[str, Json]] = field(default_factory=list)
     changed: int = 0
     ref: Reference | None = None  # where the rows are when they are too many to hold
     held: int = 0  # characters and bytes of the rows
@@ -65,7 +65,7 @@ class Result:
         self.rows.append({name: to_json(value, name) for name, value in cells})
 
     @property
-    def data(self) -> dict[str, Value]:
+    def data(self) -> dict[str, object]:
         """The statement as authors read it."""
         if self.ref is not None:
             return {"rows": None, "row_count": self.changed, "columns": self.columns or []}
@@ -97,8 +97,7 @@ def hold_bytes(call: Call) -> int:
     return call.limit("max_hydrate_bytes", HOLD_BYTES)
 
 
-def data_of(results: list[Result], call: Call) -> dict[str, Value]:
-    """The answer to one or several statements."""
+def data_of(results: list[Result], call: Call) -> dict[str, object]:
     returning = [result for result in results if result.columns is not None]
     last = (returning or results or [Result()])[-1]
     data = last.data
@@ -115,18 +114,18 @@ def stored_reference(results: list[Result]) -> dict[str, Reference]:
     return {} if last.ref is None else {"ref": last.ref}
 
 
-def ref_parts(store: Store | None, locator: Mapping[str, Value], call: Call) -> dict[str, Reference]:
+def ref_parts(store: Store | None, locator: Mapping[str, Json], call: Call) -> dict[str, Reference]:
     """The envelope's `ref` when the task says where its rows are."""
     if store is None:
         return {}
-    where: dict[str, Value] = {**locator, "tool": locator["store"], "table": store.table}
+    where: dict[str, Json] = {**locator, "tool": locator["store"], "table": store.table}
     if store.range is not None:
         where["range"] = stretch(store.range)
     meta = {"content_type": "application/json"}
     return {"ref": reference("relational", where, auth=call.auth_name, meta=meta)}
 
 
-def stretch(text: Range | str) -> dict[str, Value]:
+def stretch(text: Range | str) -> dict[str, Json]:
     """A stretch of a table as references have it; `id:100-150` is the short way to write one."""
     if isinstance(text, Range):
         return {"column": text.column, "start": text.start, "end": text.end}
@@ -136,11 +135,16 @@ def stretch(text: Range | str) -> dict[str, Value]:
     return {"column": match["column"], "start": _limit(match["start"]), "end": _limit(match["end"])}
 
 
-def _limit(text: str) -> Value:
+def _limit(text: str) -> Json:
     """One end of a stretch; nothing there is no bound."""
     if _NUMBER.fullmatch(text):
         return int(text)
     return text or None
+
+
+def literal(text: str) -> str:
+    """A text as it stands in SQL."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def quote(name: str) -> str:

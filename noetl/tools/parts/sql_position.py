@@ -5,28 +5,43 @@ Each database says it in its own way; here the ways are read. What an error mean
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import NotRequired, TypedDict
 
-from noetl.dsl.yaml.tree import Value
 from noetl.tools.parts.statements import sent_places, split
 
 LINE_CHARS = 200
 _CARET = re.compile(r"^LINE (\d+): (.*)\n( *)\^", re.MULTILINE)
 
 
-def position(text: str, offset: int) -> dict[str, Value]:
+class Position(TypedDict):
+    """A place in a text, counted from 1."""
+
+    line: int
+    column: int
+    text: str
+    text_from: NotRequired[int]  # where the part begins that is shown of a long line
+
+
+class Place(TypedDict, total=False):
+    """What is added to the details of an error, where the database says it."""
+
+    position: Position
+
+
+def position(text: str, offset: int) -> Position:
     """A place in a text, counted from 1, with its line; of a long line the part around the place."""
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
     line = text[start : len(text) if end < 0 else end].rstrip("\r")
     column = offset - start + 1
-    place: dict[str, Value] = {"line": text.count("\n", 0, offset) + 1, "column": column, "text": line}
+    place: Position = {"line": text.count("\n", 0, offset) + 1, "column": column, "text": line}
     if len(line) > LINE_CHARS:
         first = min(max(0, column - LINE_CHARS // 2), len(line) - LINE_CHARS)
-        place |= {"text": line[first : first + LINE_CHARS], "text_from": first + 1}
+        place["text"], place["text_from"] = line[first : first + LINE_CHARS], first + 1
     return place
 
 
-def in_sqlite(text: str, number: int, byte_offset: int) -> dict[str, Value]:
+def in_sqlite(text: str, number: int, byte_offset: int) -> Place:
     """SQLite counts bytes from the beginning of the statement, of which so many were begun before."""
     statements = split(text)
     if byte_offset < 0 or number >= len(statements):
@@ -35,7 +50,7 @@ def in_sqlite(text: str, number: int, byte_offset: int) -> dict[str, Value]:
     return {"position": position(text, _starts(text, statements)[number] + len(inside))}
 
 
-def in_duckdb(text: str, message: str, statement: str, start: int) -> dict[str, Value]:
+def in_duckdb(text: str, message: str, statement: str, start: int) -> Place:
     """DuckDB draws a caret below the line of the statement, which begins somewhere in the text."""
     caret = _CARET.search(message)
     if caret is None:
@@ -52,7 +67,7 @@ def in_duckdb(text: str, message: str, statement: str, start: int) -> dict[str, 
     return {"position": position(text, offset)} if 0 <= offset <= len(text) else {}
 
 
-def in_postgres(text: str, params: object, sent: str, character: int) -> dict[str, Value]:
+def in_postgres(text: str, params: object, sent: str, character: int) -> Place:
     """PostgreSQL counts characters of the statement as it was sent, with numbers for names."""
     statements = split(text)
     starts = _starts(text, statements)

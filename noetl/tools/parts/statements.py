@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 from noetl.ports.envelope import Failed
 
 # What hides a semicolon or a colon: comments, strings, quoted names, dollar quotes, casts.
@@ -64,7 +64,7 @@ def only_reads(statements: list[str]) -> bool:
     return all(first_word(statement) in _READING for statement in statements)
 
 
-def number_parameters(statement: str, params: Mapping[str, Value]) -> tuple[str, list[Value]]:
+def number_parameters(statement: str, params: Mapping[str, Json]) -> tuple[str, list[Json]]:
     """`:name` as `$1`, with the values in that order; a name that is not given is an input error."""
     order: dict[str, None] = {}
     pieces: list[str] = []
@@ -77,7 +77,7 @@ def number_parameters(statement: str, params: Mapping[str, Value]) -> tuple[str,
     return "".join(pieces), [params[name] for name in order]
 
 
-def sent_places(statement: str, params: Mapping[str, Value]) -> Iterator[tuple[int, int, str]]:
+def sent_places(statement: str, params: Mapping[str, Json]) -> Iterator[tuple[int, int, str]]:
     """Where the names of a statement stand, and the number that is sent for each."""
     order: dict[str, int] = {}
     depth = 0

@@ -1,38 +1,40 @@
 """Files that a transfer writes: beside their place, and put there when everything has arrived."""
 
 import os
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed, Reference, reference
+from noetl.tools.parts.content import (
+    MEDIA,
+    Format,
+    check_columns,
+    csv_text,
+    encode,
+    format_of,
+    parquet_of_lines,
+)
 from noetl.tools.parts.paths import beside, inside
-from noetl.tools.parts.transfer_sources import Row, require
-
-if TYPE_CHECKING:
-    from noetl.tools.parts.content import Format
-    from noetl.tools.transfer import Target
+from noetl.tools.parts.transfer_places import Row, Target, require
 
 
 class FileWriter:
     """A file, written beside its place and put there at the end."""
 
-    def __init__(self, target: "Target", mode: str, keys: list[str], call: Call) -> None:
+    def __init__(self, target: Target, mode: str, call: Call) -> None:
         if mode == "upsert":
             raise Failed("input", "a file cannot be upserted; use append or replace")
         self._at(inside(call, require(target.path, "path", "file")), target.format, mode)
 
     @classmethod
-    def at(cls, path: str, form: "Format | None") -> "FileWriter":
+    def at(cls, path: str, form: Format | None) -> "FileWriter":
         """A new file at a path that is nobody else's."""
         writer = cls.__new__(cls)
         writer._at(path, form, "replace")
         return writer
 
-    def _at(self, path: str, form: "Format | None", mode: str) -> None:
-        from noetl.tools.parts.content import format_of
-
+    def _at(self, path: str, form: Format | None, mode: str) -> None:
         self.path, self.form = path, format_of(path, form)
         if self.form not in ("csv", "jsonl", "json", "parquet"):
             raise Failed(
@@ -48,8 +50,6 @@ class FileWriter:
     def begin(self, columns: list[str], rows: list[Row]) -> None:
         """Start with what is there, when appending, or with the names."""
         import shutil
-
-        from noetl.tools.parts.content import csv_text
 
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
         self.part = beside(self.path)
@@ -69,8 +69,6 @@ class FileWriter:
 
     def write(self, rows: list[Row]) -> None:
         """Add rows; those of a Parquet file wait as JSON lines until all columns are known."""
-        from noetl.tools.parts.content import check_columns, csv_text, encode
-
         if self.form == "csv":
             if unknown := sorted({key for row in rows for key in row} - set(self.columns)):
                 raise Failed(
@@ -83,7 +81,7 @@ class FileWriter:
         else:
             if self.form == "parquet":
                 check_columns(rows, self.seen)
-            self._add(encode(rows, "jsonl"))
+            self._add(encode([*rows], "jsonl"))
         self.written += len(rows)
 
     def _add(self, raw: bytes) -> None:
@@ -91,9 +89,6 @@ class FileWriter:
             file.write(raw)
 
     def commit(self) -> None:
-        """Put the file in place."""
-        from noetl.tools.parts.content import parquet_of_lines
-
         if self.form == "json":
             self._add(b"\n]\n" if self.written else b"[]\n")
         elif self.form == "parquet":
@@ -114,8 +109,5 @@ class FileWriter:
             os.unlink(self.part)
 
     def ref(self) -> Reference:
-        """Where the rows are."""
-        from noetl.tools.parts.content import MEDIA
-
         meta = {"content_type": MEDIA[self.form], "bytes": os.path.getsize(self.path), "format": self.form}
         return reference("blob", {"store": "file", "key": self.path, "tool": "file"}, meta=meta)

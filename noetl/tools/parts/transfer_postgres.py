@@ -2,23 +2,24 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from noetl.ports.call import Call
 from noetl.ports.envelope import Reference
 from noetl.tools.parts.postgres_copy import load
 from noetl.tools.parts.postgres_link import borrow
 from noetl.tools.parts.sql import quote
-from noetl.tools.parts.transfer_sources import Row, require
-from noetl.tools.parts.transfer_targets import conflict_sql, table_ref
+from noetl.tools.parts.transfer_places import Row, Target, require
+from noetl.tools.parts.transfer_tables import conflict_sql, table_ref
 
 if TYPE_CHECKING:
-    from noetl.tools.transfer import Target
+    from asyncpg import Connection
+    from asyncpg.transaction import Transaction
 
 
 @asynccontextmanager
 async def open_writer(
-    target: "Target", mode: str, keys: list[str], call: Call
+    target: Target, mode: str, keys: list[str], call: Call
 ) -> AsyncIterator["PostgresWriter"]:
     table = require(target.table, "table", "postgres")
     async with borrow(call) as connection:
@@ -40,7 +41,7 @@ class PostgresWriter:
     keys: list[str]
     done = False
 
-    def __init__(self, connection: Any, transaction: Any, table: str, call: Call) -> None:
+    def __init__(self, connection: "Connection", transaction: "Transaction", table: str, call: Call) -> None:
         self.connection, self.transaction = connection, transaction
         self.table, self.into, self.call = table, table, call
 
@@ -55,11 +56,9 @@ class PostgresWriter:
             await self.connection.execute(f"create temp table noetl_incoming ({like}) on commit drop")
 
     async def write(self, rows: list[Row]) -> None:
-        """Add rows."""
         await load(self.connection, self.into, rows, self.columns)
 
     async def commit(self) -> None:
-        """Make it all visible."""
         if self.into != self.table and self.columns:
             names = ", ".join(map(quote, self.columns))
             await self.connection.execute(
@@ -70,5 +69,4 @@ class PostgresWriter:
         self.done = True
 
     def ref(self) -> Reference:
-        """Where the rows are."""
         return table_ref("postgres", self.table, auth=self.call.auth_name)

@@ -3,27 +3,23 @@
 import os
 import tempfile
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, BinaryIO
+from io import BufferedReader
 
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed, Reference, reference
+from noetl.tools.parts.content import MEDIA, encode, format_of
 from noetl.tools.parts.transfer_files import FileWriter
-from noetl.tools.parts.transfer_sources import Row, in_thread, require
-
-if TYPE_CHECKING:
-    from noetl.tools.transfer import Target
+from noetl.tools.parts.transfer_places import Row, Target, in_thread, require
 
 
-def _open(path: str) -> BinaryIO:
+def _open(path: str) -> BufferedReader:
     return open(path, "rb")
 
 
 class ObjectWriter:
     """An object; its bytes are gathered in a file and sent at the end."""
 
-    def __init__(self, target: "Target", mode: str, keys: list[str], call: Call) -> None:
-        from noetl.tools.parts.content import format_of
-
+    def __init__(self, target: Target, mode: str, call: Call) -> None:
         if mode != "replace":
             raise Failed("input", f"an object cannot be changed by {mode}; use mode: replace")
         self.store, self.key = require(target.store, "store", "object"), require(target.key, "key", "object")
@@ -34,11 +30,9 @@ class ObjectWriter:
         self.size = 0
 
     async def begin(self, columns: list[str], rows: list[Row]) -> None:
-        """Start the file."""
         await in_thread(self.file.begin, columns, rows)
 
     async def write(self, rows: list[Row]) -> None:
-        """Add rows to the file."""
         await in_thread(self.file.write, rows)
 
     async def commit(self) -> None:
@@ -50,14 +44,10 @@ class ObjectWriter:
             self.size = os.fstat(file.fileno()).st_size
             await (await bucket(self.store, self.call)).put(self.key, file, "replace")
 
-    async def close(self) -> None:
-        """Remove the file."""
+    async def aclose(self) -> None:
         await in_thread(self.stack.close)
 
     def ref(self) -> Reference:
-        """Where the rows are."""
-        from noetl.tools.parts.content import MEDIA
-
         form = self.file.form
         meta = {"content_type": MEDIA[form], "bytes": self.size, "format": form}
         locator = {"store": self.store, "key": self.key, "tool": "object"}
@@ -67,7 +57,7 @@ class ObjectWriter:
 class HttpWriter:
     """An address; each chunk is one request, with a key by which a repeated one is known."""
 
-    def __init__(self, target: "Target", mode: str, keys: list[str], call: Call) -> None:
+    def __init__(self, target: Target, mode: str, call: Call) -> None:
         if mode != "append":
             raise Failed(
                 "input", f"what was sent to an address cannot be changed by {mode}; use mode: append"
@@ -83,16 +73,14 @@ class HttpWriter:
         """There is nothing to prepare."""
 
     async def write(self, rows: list[Row]) -> None:
-        """Send a chunk."""
         from noetl.tools.http import Knobs, Request, send
-        from noetl.tools.parts.content import MEDIA, encode
         from noetl.tools.parts.http_answer import RETRYABLE
 
         self.sent += 1
         form = "jsonl" if self.lines else "json"
         key = f"{self.call.idempotency_key}-{self.sent}"
         headers = {"Content-Type": MEDIA[form], "Idempotency-Key": key, **(self.headers or {})}
-        body = encode(rows, "jsonl" if self.lines else "json").decode()
+        body = encode([*rows], "jsonl" if self.lines else "json").decode()
         request = Request(url=self.url, method="POST", headers=headers, body=body)
         async with send(request, Knobs(), self.call) as response:
             if not 200 <= response.status < 300:
@@ -104,7 +92,7 @@ class HttpWriter:
     async def commit(self) -> None:
         """Everything has been sent."""
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """What was sent cannot be taken back."""
 
     def ref(self) -> Reference | None:

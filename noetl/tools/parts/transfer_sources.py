@@ -1,56 +1,31 @@
 """Where a transfer reads: rows in chunks, from files, tables and queries, without holding them all."""
 
 import os
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterable, Iterator
 from contextlib import aclosing
-from dataclasses import replace
 from itertools import count, islice
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TextIO
 
-from noetl.dsl.yaml.tree import Value
+import msgspec
+
+from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
 from noetl.ports.values import to_json
+from noetl.tools.parts.auth import with_auth
+from noetl.tools.parts.content import csv_rows, decode, format_of, parquet_rows, rows_of
 from noetl.tools.parts.databases import MEMORY
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.sql import columns_of, quote
+from noetl.tools.parts.transfer_places import Row, Source, in_thread, require
 
-if TYPE_CHECKING:
-    from noetl.tools.transfer import Source
-
-Row = dict[str, Value]
-T = TypeVar("T")
+RowReader = Generator[Row, None, None]
 READ_CHARS = 256 * 1024
 BLANKS = " \t\r\n"
 ITEM_CHARS = 64 * 1024**2  # the largest row
 
 
-async def in_thread(job: Callable[..., T], *args: object) -> T:
-    """Do a short job in a thread; cancelled, wait for its end, so that nothing is used by two at once."""
-    import asyncio
-
-    running = asyncio.get_running_loop().run_in_executor(None, job, *args)
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        await asyncio.wait([running])
-        running.exception()  # nobody is left to hear of it
-        raise
-
-
-async def with_auth(call: Call, name: str | None) -> Call:
-    """The call with the secret of one side."""
-    return call if name is None else replace(call, auth_name=name, auth=await call.secret(name))
-
-
-def require(value: str | None, name: str, kind: str) -> str:
-    """An input that this kind of place cannot do without."""
-    if not value:
-        raise Failed("input", f"a {kind} place needs {name!r}")
-    return value
-
-
-async def chunks(source: "Source", size: int, call: Call) -> AsyncGenerator[list[Row], None]:
+async def chunks(source: Source, size: int, call: Call) -> AsyncGenerator[list[Row], None]:
     """The source's rows, a list at a time."""
     if source.kind == "postgres":
         async with aclosing(_postgres(source, size, await with_auth(call, source.auth))) as batches:
@@ -72,20 +47,16 @@ async def chunks(source: "Source", size: int, call: Call) -> AsyncGenerator[list
                 yield rows
 
 
-async def _read_in_thread(rows_iterator: Any, size: int) -> AsyncGenerator[list[Row], None]:
+async def _read_in_thread(rows: RowReader, size: int) -> AsyncGenerator[list[Row], None]:
     """Rows that block while they are read, a list at a time, in a thread."""
     try:
-        while chunk := await in_thread(_next, rows_iterator, size):
+        while chunk := await in_thread(list[Row], islice(rows, size)):
             yield chunk
     finally:
-        await in_thread(rows_iterator.close)
+        await in_thread(rows.close)
 
 
-def _next(rows: Iterator[Row], size: int) -> list[Row]:
-    return list(islice(rows, size))
-
-
-def _query(source: "Source") -> str:
+def _query(source: Source) -> str:
     if (source.query is None) == (source.table is None):
         raise Failed("input", f"a {source.kind} source needs exactly one of query, table")
     return source.query or f"select * from {quote(source.table or '')}"
@@ -95,7 +66,7 @@ def _row(columns: Iterable[str], cells: Iterable[object]) -> Row:
     return {name: to_json(value, name) for name, value in zip(columns, cells, strict=True)}
 
 
-def _sqlite(source: "Source", size: int, call: Call) -> Any:
+def _sqlite(source: Source, size: int, call: Call) -> RowReader:
     import apsw
 
     from noetl.tools.sqlite import File, bindings, failed
@@ -114,7 +85,7 @@ def _sqlite(source: "Source", size: int, call: Call) -> Any:
         file.close()
 
 
-def _duckdb(source: "Source", size: int, call: Call) -> Any:
+def _duckdb(source: Source, size: int, call: Call) -> RowReader:
     from noetl.tools.duckdb import Knobs, connect, driver, failed
 
     duckdb = driver()
@@ -134,7 +105,7 @@ def _duckdb(source: "Source", size: int, call: Call) -> Any:
         connection.close()
 
 
-async def _postgres(source: "Source", size: int, call: Call) -> AsyncGenerator[list[Row], None]:
+async def _postgres(source: Source, size: int, call: Call) -> AsyncGenerator[list[Row], None]:
     from noetl.tools.parts.postgres_link import borrow
     from noetl.tools.parts.postgres_values import bind, from_pg
     from noetl.tools.parts.statements import number_parameters
@@ -151,9 +122,7 @@ async def _postgres(source: "Source", size: int, call: Call) -> AsyncGenerator[l
             yield [_row(columns, map(from_pg, record.values())) for record in records]
 
 
-def _file(source: "Source", size: int, call: Call) -> Any:
-    from noetl.tools.parts.content import format_of
-
+def _file(source: Source, size: int, call: Call) -> RowReader:
     path = inside(call, require(source.path, "path", "file"))
     try:
         yield from read_rows(path, format_of(path, source.format), size)
@@ -163,7 +132,7 @@ def _file(source: "Source", size: int, call: Call) -> Any:
         raise Failed("file", f"{source.path!r} cannot be read: {problem.strerror}") from None
 
 
-def read_rows(path: str, form: str, size: int) -> Any:
+def read_rows(path: str, form: str, size: int) -> RowReader:
     """The rows of a file in a format that has rows."""
     readers = {"csv": _csv, "jsonl": _lines, "json": _items, "parquet": _parquet}
     if form not in readers:
@@ -172,15 +141,11 @@ def read_rows(path: str, form: str, size: int) -> Any:
 
 
 def _csv(path: str, size: int) -> Iterator[Row]:
-    from noetl.tools.parts.content import csv_rows
-
     with open(path, encoding="utf-8-sig", newline="") as file:
         yield from csv_rows(file)
 
 
 def _lines(path: str, size: int) -> Iterator[Row]:
-    import msgspec
-
     with open(path, "rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
@@ -196,8 +161,6 @@ def _lines(path: str, size: int) -> Iterator[Row]:
 
 def _items(path: str, size: int) -> Iterator[Row]:
     """The mappings of a JSON list, one after the other; a mapping around the list is read whole."""
-    from noetl.tools.parts.content import decode, rows_of
-
     with open(path, encoding="utf-8-sig") as file:
         text = file.read(READ_CHARS).lstrip()
         if not text.startswith("["):
@@ -238,11 +201,11 @@ class JsonItems:
                 return self._text[self._at : self._at + 1]
 
     def skip(self) -> None:
-        """Pass one character."""
         self._at += 1
 
-    def item(self) -> Value:
+    def item(self) -> Json:
         """The value that begins here; more is read while it is incomplete. ValueError: it is no JSON."""
+        value: Json
         while True:
             try:
                 value, self._at = self._decoder.raw_decode(self._text, self._at)
@@ -264,7 +227,5 @@ def _no_number(word: str) -> None:
 
 
 def _parquet(path: str, size: int) -> Iterator[Row]:
-    from noetl.tools.parts.content import parquet_rows
-
     with open(path, "rb") as file:
         yield from parquet_rows(file, size)

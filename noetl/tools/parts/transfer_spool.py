@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
 from noetl.ports.tool import read_knobs
-from noetl.tools.parts.transfer_sources import in_thread, require, with_auth
+from noetl.tools.parts.auth import with_auth
+from noetl.tools.parts.content import format_of
+from noetl.tools.parts.transfer_places import Source, in_thread, require
 
 if TYPE_CHECKING:
     import tempfile
-
-    from noetl.tools.transfer import Source
 
 MEDIA = {
     "application/json": "json",
@@ -24,7 +24,7 @@ MEDIA = {
 
 
 @asynccontextmanager
-async def spool(source: "Source", call: Call) -> AsyncIterator[tuple[str, str]]:
+async def spool(source: Source, call: Call) -> AsyncIterator[tuple[str, str]]:
     """The path of a file with what an address or an object holds, and its format."""
     import tempfile
 
@@ -38,9 +38,8 @@ async def spool(source: "Source", call: Call) -> AsyncIterator[tuple[str, str]]:
         yield file.name, form
 
 
-async def _http(source: "Source", call: Call, file: "tempfile._TemporaryFileWrapper[bytes]") -> str:
+async def _http(source: Source, call: Call, file: "tempfile._TemporaryFileWrapper[bytes]") -> str:
     from noetl.tools.http import Knobs, Request, send
-    from noetl.tools.parts.content import format_of
     from noetl.tools.parts.http_answer import RETRYABLE, pieces
 
     url = require(source.url, "url", "http")
@@ -58,8 +57,7 @@ async def _http(source: "Source", call: Call, file: "tempfile._TemporaryFileWrap
         return str(source.format or media_format or format_of(response.url.path, None))
 
 
-async def _object(source: "Source", call: Call, file: "tempfile._TemporaryFileWrapper[bytes]") -> str:
-    from noetl.tools.parts.content import format_of
+async def _object(source: Source, call: Call, file: "tempfile._TemporaryFileWrapper[bytes]") -> str:
     from noetl.tools.parts.object_stores import bucket
 
     key = require(source.key, "key", "object")

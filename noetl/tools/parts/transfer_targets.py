@@ -1,46 +1,32 @@
 """Where a transfer writes: tables and files that change when everything has arrived, or not at all."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext, suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 from noetl.ports.call import Call
-from noetl.ports.envelope import Failed, Reference, reference
+from noetl.ports.envelope import Failed, Reference
+from noetl.tools.parts.auth import with_auth
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.sql import quote
-from noetl.tools.parts.transfer_sources import Row, in_thread, require, with_auth
+from noetl.tools.parts.transfer_files import FileWriter
+from noetl.tools.parts.transfer_places import Row, Target, in_thread, require
+from noetl.tools.parts.transfer_tables import conflict_sql, create_sql, table_ref
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from noetl.tools.transfer import Target
-
-
-class RowWriter(Protocol):
-    """A target that is being written. `begin` sees the first rows, to know what the columns hold."""
-
-    async def begin(self, columns: list[str], rows: list[Row]) -> None:
-        """Prepare the target."""
-        ...
-
-    async def write(self, rows: list[Row]) -> None:
-        """Add rows."""
-        ...
-
-    async def commit(self) -> None:
-        """Make it all visible."""
-        ...
-
-    def ref(self) -> Reference | None:
-        """Where the rows are."""
-        ...
+    from noetl.tools.parts.transfer_postgres import PostgresWriter
+    from noetl.tools.parts.transfer_remote import HttpWriter, ObjectWriter
 
 
 @asynccontextmanager
-async def open_target(target: "Target", mode: str, keys: list[str], call: Call) -> AsyncIterator[RowWriter]:
+async def open_target(
+    target: Target, mode: str, keys: list[str], call: Call
+) -> AsyncIterator["PostgresWriter | HttpWriter | ObjectWriter | Threaded"]:
     """The target; whatever is not committed at the end is undone."""
     if target.kind == "postgres":
         from noetl.tools.parts import transfer_postgres
@@ -49,167 +35,131 @@ async def open_target(target: "Target", mode: str, keys: list[str], call: Call) 
         async with transfer_postgres.open_writer(target, mode, keys, call) as writer:
             yield writer
         return
-    if target.kind in ("http", "object"):
-        from noetl.tools.parts.transfer_remote import HttpWriter, ObjectWriter
-
-        make = HttpWriter if target.kind == "http" else ObjectWriter
-        remote = make(target, mode, keys, await with_auth(call, target.auth))
-        try:
-            yield remote
-        finally:
-            await remote.close()
-        return
-    from noetl.tools.parts.transfer_files import FileWriter
-
-    kinds: dict[str, Any] = {"sqlite": SqliteWriter, "duckdb": DuckdbWriter, "file": FileWriter}
-    threaded = Threaded(kinds[target.kind](target, mode, keys, call))
-    try:
-        yield threaded
-    finally:
-        await threaded.close()
+    async with aclosing(await _open(target, mode, keys, call)) as closing:
+        yield closing
 
 
-class Threaded:
-    """A writer that blocks, in a thread."""
+async def _open(
+    target: Target, mode: str, keys: list[str], call: Call
+) -> "HttpWriter | ObjectWriter | Threaded":
+    from noetl.tools.parts.transfer_remote import HttpWriter, ObjectWriter
 
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-
-    async def begin(self, columns: list[str], rows: list[Row]) -> None:
-        """Prepare the target."""
-        await in_thread(self.inner.begin, columns, rows)
-
-    async def write(self, rows: list[Row]) -> None:
-        """Add rows."""
-        await in_thread(self.inner.write, rows)
-
-    async def commit(self) -> None:
-        """Make it all visible."""
-        await in_thread(self.inner.commit)
-
-    async def close(self) -> None:
-        """Undo what was not committed and let go."""
-        await in_thread(self.inner.close)
-
-    def ref(self) -> Reference | None:
-        """Where the rows are."""
-        reference: Reference | None = self.inner.ref()
-        return reference
+    if target.kind == "http":
+        return HttpWriter(target, mode, await with_auth(call, target.auth))
+    if target.kind == "object":
+        return ObjectWriter(target, mode, await with_auth(call, target.auth))
+    if target.kind == "file":
+        return Threaded(FileWriter(target, mode, call))
+    make = SqliteWriter if target.kind == "sqlite" else DuckdbWriter
+    return Threaded(make(target, mode, keys, call))
 
 
-def insert_sql(table: str, columns: list[str], keys: list[str]) -> str:
-    """An INSERT with `?` for each value; with keys, rows that are there are replaced."""
-    names, values = ", ".join(map(quote, columns)), ", ".join("?" * len(columns))
-    return f"insert into {quote(table)} ({names}) values ({values}){conflict_sql(columns, keys)}"
+class TableWriter:
+    """A table of a database file, which is made if need be, and filled in one transaction."""
 
+    kind: str
 
-def conflict_sql(columns: list[str], keys: list[str]) -> str:
-    """What happens to a row whose keys are there."""
-    if not keys:
-        return ""
-    if missing := [key for key in keys if key not in columns]:
-        raise Failed("input", f"the key {missing[0]!r} is not among the columns {', '.join(columns)}")
-    changes = [f"{quote(name)} = excluded.{quote(name)}" for name in columns if name not in keys]
-    action = f"update set {', '.join(changes)}" if changes else "nothing"
-    return f" on conflict ({', '.join(map(quote, keys))}) do {action}"
-
-
-def create_sql(table: str, columns: list[str], types: list[str], keys: list[str]) -> str:
-    """A table for the columns, unless it is there."""
-    parts = [f"{quote(name)} {kind}".rstrip() for name, kind in zip(columns, types, strict=True)]
-    if keys:
-        parts.append(f"primary key ({', '.join(map(quote, keys))})")
-    return f"create table if not exists {quote(table)} ({', '.join(parts)})"
-
-
-class SqliteWriter:
-    """A table of a SQLite file."""
-
-    def __init__(self, target: "Target", mode: str, keys: list[str], call: Call) -> None:
-        from noetl.tools.sqlite import File
-
-        self.table = require(target.table, "table", "sqlite")
-        self.file = File(inside(call, require(target.database, "database", "sqlite")), read_only=False)
-        self.mode, self.keys = mode, keys
-
-    def begin(self, columns: list[str], rows: list[Row]) -> None:
-        """Make the table if need be, and empty it if asked."""
-        self.columns = columns
-        if columns:
-            keys = self.keys if self.mode == "upsert" else []
-            self.insert = insert_sql(self.table, columns, keys)
-            self._do(create_sql(self.table, columns, [""] * len(columns), keys))
-        if self.mode == "replace":
-            # Without columns there is nothing to make a table of; emptying one that is not there is done.
-            with nullcontext() if columns else suppress(Failed):
-                self._do(f"delete from {quote(self.table)}")
-
-    def _do(self, text: str) -> None:
-        import apsw
-
-        from noetl.tools.sqlite import failed
-
-        try:
-            connection = self.file.open()
-            if not connection.in_transaction:
-                connection.set_busy_timeout(5000)
-                connection.execute("begin immediate")
-            connection.execute(text)
-        except apsw.Error as problem:
-            raise failed(problem, 1) from None
-
-    def write(self, rows: list[Row]) -> None:
-        """Add rows."""
-        import apsw
-
-        from noetl.tools.sqlite import bindable, failed
-
-        values = ([bindable(row.get(column)) for column in self.columns] for row in rows)
-        try:
-            self.file.open().executemany(self.insert, values)
-        except apsw.Error as problem:
-            raise failed(problem, 1) from None
-
-    def commit(self) -> None:
-        """Make it all visible."""
-        if self.file.connection is not None and self.file.connection.in_transaction:
-            self._do("commit")
-
-    def close(self) -> None:
-        """Closing rolls back what was not committed."""
-        self.file.close()
-
-    def ref(self) -> Reference:
-        """Where the rows are."""
-        return table_ref("sqlite", self.table, self.file.path)
-
-
-_DUCKDB_TYPES = {bool: "boolean", int: "bigint", float: "double", str: "varchar"}
-
-
-class DuckdbWriter:
-    """A table of a DuckDB file."""
-
-    def __init__(self, target: "Target", mode: str, keys: list[str], call: Call) -> None:
-        self.table = require(target.table, "table", "duckdb")
-        self.path = inside(call, require(target.database, "database", "duckdb"))
-        self.mode, self.keys = mode, keys
-        self.call = call
-        self.connection: DuckDBPyConnection | None = None
+    def __init__(self, target: Target, mode: str, keys: list[str], call: Call) -> None:
+        self.table = require(target.table, "table", self.kind)
+        self.path = inside(call, require(target.database, "database", self.kind))
+        self.keys, self.replaces, self.call = keys if mode == "upsert" else [], mode == "replace", call
 
     def begin(self, columns: list[str], rows: list[Row]) -> None:
         """Make the table if need be, with the types of the first rows, and empty it if asked."""
         self.columns = columns
         if columns:
-            types = [_duckdb_type([row.get(column) for row in rows]) for column in columns]
-            keys = self.keys if self.mode == "upsert" else []
-            self._do(create_sql(self.table, columns, types, keys), [])
-            self.insert = self._insert_sql(conflict_sql(columns, keys))
-        if self.mode == "replace":
+            self.conflict = conflict_sql(columns, self.keys)
+            self.execute(create_sql(self.table, columns, self.types(rows), self.keys))
+            self.insert = self.insert_sql()
+        if self.replaces:
+            # Without columns there is nothing to make a table of; emptying one that is not there is done.
             with nullcontext() if columns else suppress(Failed):
-                self._do(f"delete from {quote(self.table)}", [])
+                self.execute(f"delete from {quote(self.table)}")
 
-    def _do(self, text: str, values: list[Value]) -> "DuckDBPyConnection":
+    def execute(self, text: str) -> object:
+        """Run a statement of the transaction."""
+        raise NotImplementedError
+
+    def types(self, rows: list[Row]) -> list[str]:
+        """The types of the columns of a new table."""
+        raise NotImplementedError
+
+    def insert_sql(self) -> str:
+        """The statement that adds rows."""
+        raise NotImplementedError
+
+    def ref(self) -> Reference:
+        return table_ref(self.kind, self.table, self.path)
+
+
+class SqliteWriter(TableWriter):
+    """A table of a SQLite file."""
+
+    kind = "sqlite"
+
+    def __init__(self, target: Target, mode: str, keys: list[str], call: Call) -> None:
+        from noetl.tools.sqlite import File
+
+        super().__init__(target, mode, keys, call)
+        self.file = File(self.path, read_only=False)
+
+    def types(self, rows: list[Row]) -> list[str]:
+        return [""] * len(self.columns)
+
+    def insert_sql(self) -> str:
+        names, values = ", ".join(map(quote, self.columns)), ", ".join("?" * len(self.columns))
+        return f"insert into {quote(self.table)} ({names}) values ({values}){self.conflict}"
+
+    def execute(self, text: str) -> None:
+        with naming_failures():
+            connection = self.file.open()
+            if not connection.in_transaction:
+                connection.set_busy_timeout(5000)
+                connection.execute("begin immediate")
+            connection.execute(text)
+
+    def write(self, rows: list[Row]) -> None:
+        from noetl.tools.sqlite import bindable
+
+        values = ([bindable(row.get(column)) for column in self.columns] for row in rows)
+        with naming_failures():
+            self.file.open().executemany(self.insert, values)
+
+    def commit(self) -> None:
+        if self.file.connection is not None and self.file.connection.in_transaction:
+            self.execute("commit")
+
+    def close(self) -> None:
+        """Closing rolls back what was not committed."""
+        self.file.close()
+
+
+@contextmanager
+def naming_failures() -> Iterator[None]:
+    """Errors of SQLite inside become the failure of the call."""
+    import apsw
+
+    from noetl.tools.sqlite import failed
+
+    try:
+        yield
+    except apsw.Error as problem:
+        raise failed(problem, 1) from None
+
+
+_DUCKDB_TYPES = {bool: "boolean", int: "bigint", float: "double", str: "varchar"}
+
+
+class DuckdbWriter(TableWriter):
+    """A table of a DuckDB file."""
+
+    kind = "duckdb"
+    connection: "DuckDBPyConnection | None" = None
+
+    def types(self, rows: list[Row]) -> list[str]:
+        return [_duckdb_type([row.get(column) for row in rows]) for column in self.columns]
+
+    def execute(self, text: str, *values: str) -> "DuckDBPyConnection":
         from noetl.tools.duckdb import Knobs, connect, driver, failed
 
         try:
@@ -220,9 +170,9 @@ class DuckdbWriter:
         except driver().Error as problem:
             raise failed(problem, 1) from None
 
-    def _insert_sql(self, conflict: str) -> str:
+    def insert_sql(self) -> str:
         """An INSERT of a whole chunk, given as one JSON text: many times as fast as a value for each cell."""
-        described = self._do(f"describe {quote(self.table)}", [])
+        described = self.execute(f"describe {quote(self.table)}")
         types = {row[0]: row[1] for row in described.fetchall()}
         cells = (
             f"x[{number}]" if types.get(column) == "JSON" else f"x[{number}]->>'$'"
@@ -230,38 +180,47 @@ class DuckdbWriter:
         )
         names = ", ".join(map(quote, self.columns))
         rows = "(select unnest(from_json(?::json, '[[\"JSON\"]]')) as x)"
-        return f"insert into {quote(self.table)} ({names}) select {', '.join(cells)} from {rows}{conflict}"
+        cells_text = ", ".join(cells)
+        return f"insert into {quote(self.table)} ({names}) select {cells_text} from {rows}{self.conflict}"
 
     def write(self, rows: list[Row]) -> None:
-        """Add rows."""
         cells = [[row.get(column) for column in self.columns] for row in rows]
-        self._do(self.insert, [msgspec.json.encode(cells).decode()])
+        self.execute(self.insert, msgspec.json.encode(cells).decode())
 
     def commit(self) -> None:
-        """Make it all visible."""
         if self.connection is not None:
             self.connection.commit()
 
     def close(self) -> None:
-        """Undo what was not committed and let go."""
+        """Closing undoes what was not committed."""
         if self.connection is not None:
-            self.connection.close()  # what was not committed is undone
-
-    def ref(self) -> Reference:
-        """Where the rows are."""
-        return table_ref("duckdb", self.table, self.path)
+            self.connection.close()
 
 
-def _duckdb_type(values: list[Value]) -> str:
+def _duckdb_type(values: list[Json]) -> str:
     types = {type(value) for value in values if value is not None}
     if types == {int, float}:
         return "double"
     return _DUCKDB_TYPES.get(types.pop(), "json") if len(types) == 1 else "varchar"
 
 
-def table_ref(kind: str, table: str, database: str | None = None, auth: str | None = None) -> Reference:
-    """Where the rows of a table are."""
-    locator: dict[str, Value] = {"store": kind, "tool": kind, "table": table}
-    if database is not None:
-        locator["database"] = database
-    return reference("relational", locator, auth=auth, meta={"content_type": "application/json"})
+class Threaded:
+    """A writer that blocks, in a thread."""
+
+    def __init__(self, inner: SqliteWriter | DuckdbWriter | FileWriter) -> None:
+        self.inner = inner
+
+    async def begin(self, columns: list[str], rows: list[Row]) -> None:
+        await in_thread(self.inner.begin, columns, rows)
+
+    async def write(self, rows: list[Row]) -> None:
+        await in_thread(self.inner.write, rows)
+
+    async def commit(self) -> None:
+        await in_thread(self.inner.commit)
+
+    async def aclose(self) -> None:
+        await in_thread(self.inner.close)
+
+    def ref(self) -> Reference | None:
+        return self.inner.ref()

@@ -105,7 +105,7 @@ async def test_an_append_that_would_be_too_large_adds_nothing(use, tmp_path: Pat
 
 async def test_an_append_does_not_read_the_file(use, tmp_path: Path, monkeypatch):
     await write(use, "a.jsonl", [1], mode="append")
-    monkeypatch.setattr("noetl.tools.file.read_raw", lambda *_: pytest.fail("the file was read"))
+    monkeypatch.setattr("noetl.tools.file.read_limited", lambda *_: pytest.fail("the file was read"))
     output = await write(use, "a.jsonl", [2], mode="append")
     assert output["data"] == {"path": "a.jsonl", "bytes": 4}
     assert (output["ref"]["meta"]["bytes"], "sha256" in output["ref"]["meta"]) == (4, False)

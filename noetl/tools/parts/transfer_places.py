@@ -1,0 +1,73 @@
+"""The places of a transfer as authors name them, and what reading and writing them share."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeVar
+
+from noetl.json_value import Json
+from noetl.ports.envelope import Failed
+from noetl.ports.tool import Input, doc
+
+Row = dict[str, Json]
+T = TypeVar("T")
+Place = Literal["postgres", "sqlite", "duckdb", "file", "object", "http"]
+Rows = Literal["json", "jsonl", "csv", "parquet"]
+
+
+class Source(Input):
+    """Where rows come from."""
+
+    kind: Annotated[Place, doc("What kind of place it is.")]
+    auth: Annotated[str | None, doc("The secret to connect with.")] = None
+    database: Annotated[str | None, doc("The database file of `sqlite` and `duckdb`.")] = None
+    query: Annotated[str | None, doc("The rows to take, as SQL.")] = None
+    params: Annotated[
+        list[Any] | dict[str, Any] | None,
+        doc("Values to bind in the query, or the parameters of an address."),
+    ] = None
+    table: Annotated[str | None, doc("The table to take, instead of a query.")] = None
+    path: Annotated[str | None, doc("The file to read.")] = None
+    store: Annotated[str | None, doc("The address of the bucket of an `object`.")] = None
+    key: Annotated[str | None, doc("The key of an `object`.")] = None
+    url: Annotated[str | None, doc("The address of `http`; the query takes `params`.")] = None
+    headers: Annotated[dict[str, Any] | None, doc("Headers for `http`.")] = None
+    format: Annotated[Rows | None, doc("How the rows are written; by default from the name or type.")] = None
+
+    def query_params(self) -> dict[str, Any] | None:
+        if isinstance(self.params, list):
+            raise Failed("input", "an http source takes params as a mapping")
+        return self.params
+
+
+class Target(Input):
+    """Where rows go."""
+
+    kind: Annotated[Place, doc("What kind of place it is.")]
+    auth: Annotated[str | None, doc("The secret to connect with.")] = None
+    database: Annotated[str | None, doc("The database file of `sqlite` and `duckdb`.")] = None
+    table: Annotated[str | None, doc("The table; `sqlite` and `duckdb` make it when it is not there.")] = None
+    path: Annotated[str | None, doc("The file to write.")] = None
+    store: Annotated[str | None, doc("The address of the bucket of an `object`.")] = None
+    key: Annotated[str | None, doc("The key of an `object`.")] = None
+    url: Annotated[str | None, doc("The address of `http`.")] = None
+    headers: Annotated[dict[str, Any] | None, doc("Headers for `http`.")] = None
+    format: Annotated[Rows | None, doc("How the rows are written; by default from the name.")] = None
+
+
+async def in_thread(job: Callable[..., T], *args: object) -> T:
+    """Do a short job in a thread; cancelled, wait for its end, so that nothing is used by two at once."""
+    import asyncio
+
+    running = asyncio.get_running_loop().run_in_executor(None, job, *args)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running])
+        running.exception()  # nobody is left to hear of it
+        raise
+
+
+def require(value: str | None, name: str, kind: str) -> str:
+    """An input that this kind of place cannot do without."""
+    if not value:
+        raise Failed("input", f"a {kind} place needs {name!r}")
+    return value
