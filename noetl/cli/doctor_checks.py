@@ -91,7 +91,6 @@ def _without_password(url: str) -> str:
 
 
 async def run_checks(settings: Settings) -> list[Finding]:
-    """Every check, one after the other."""
     return [await _run_check(name, check, settings) for name, check in CHECKS.items()]
 
 

@@ -6,6 +6,8 @@ from typing import TypedDict
 
 import click
 
+from noetl.json_value import JsonObject
+
 Command = Callable[..., object]
 SERVER = "noetl.server"
 WHICH = """
@@ -37,6 +39,14 @@ class WorkloadChoices(TypedDict):
     assignments: tuple[str, ...]
 
 
+class PlaybookStart(TypedDict):
+    """A registered playbook, and what it is given."""
+
+    path: str
+    version: int | None
+    workload: JsonObject
+
+
 def execution(function: Command) -> Command:
     """The execution a command is about, and the server that has it."""
     function.__doc__ = f"{function.__doc__ or ''}{WHICH}"
@@ -44,7 +54,6 @@ def execution(function: Command) -> Command:
 
 
 def as_json(function: Command) -> Command:
-    """Print data for programs."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
 
 
@@ -89,19 +98,20 @@ def workload(function: Command) -> Command:
     return function
 
 
-def path(name: str) -> str:
-    """The path of a registered playbook; a file has one, but is none."""
+def playbook_start(path: str, choices: WorkloadChoices) -> PlaybookStart:
+    """What starts by itself: a registered playbook by its path; a file has one, but is none."""
     from noetl.cli.playbooks.sources import SUFFIXES
+    from noetl.cli.running.run_input import read_payload
     from noetl.errors import RequestError
 
-    if name.endswith(SUFFIXES):
-        message = f"'{name}' is a file; what starts by itself is registered, and named by its path"
-        raise RequestError(message, hint=f"noetl register {name} says the path")
-    return name
+    if path.endswith(SUFFIXES):
+        message = f"'{path}' is a file; what starts by itself is registered, and named by its path"
+        raise RequestError(message, hint=f"noetl register {path} says the path")
+    payload = read_payload(choices["file"], choices["assignments"])
+    return {"path": path, "version": choices["version"], "workload": payload}
 
 
 def timeout(function: Command) -> Command:
-    """Cancel a run that takes too long."""
     above_zero = click.FloatRange(min=0, min_open=True)
     return click.option(
         "--timeout", type=above_zero, metavar="S", help="Cancel after S seconds; a server's run goes on."
@@ -109,7 +119,6 @@ def timeout(function: Command) -> Command:
 
 
 def output_options(function: Command) -> Command:
-    """What a run that is followed prints."""
     for option in (
         click.option("-q", "--quiet", is_flag=True, help="Print nothing but data and errors."),
         click.option(

@@ -96,7 +96,6 @@ StoreAdmin = SqliteAdmin | PostgresAdmin
 
 
 def store_admin() -> StoreAdmin:
-    """The store that the settings name."""
     settings = current_settings()
     if settings.store.startswith(SCHEMES):
         return PostgresAdmin(settings)

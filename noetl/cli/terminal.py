@@ -53,7 +53,6 @@ def emit(text: str) -> None:
 
 
 def indented_json(value: object) -> str:
-    """A value as indented JSON text."""
     import msgspec
 
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
@@ -96,7 +95,6 @@ def failure(code: str, message: str, hint: str | None = None, *, verb: str = "fi
 
 
 def width_of(names: Iterable[str]) -> int:
-    """How wide a column of names is."""
     return max(map(len, names), default=0)
 
 

@@ -44,7 +44,6 @@ def _default(field: Field) -> str:
 
 
 def text_page(tool: Tool, paint: Paint) -> str:
-    """The page for a terminal."""
     parts = [paint(tool.kind.name, "good"), tool.doc.strip()]
     for title, lines in _sections(tool).items():
         indented = [f"  {line}" if line else "" for line in lines]
@@ -86,7 +85,6 @@ def _about_input(tool: Tool) -> list[str]:
 
 
 def markdown_page(tool: Tool) -> str:
-    """The page for the documentation."""
     kind = tool.kind
     parts = [f"# {kind.name}", tool.doc.strip()]
     if kind.beside:

@@ -39,7 +39,6 @@ class Who(msgspec.Struct, frozen=True):
     key: str = ""  # what tells them from others of the same name
 
     def may(self, scope: str) -> bool:
-        """Whether a scope is among theirs."""
         return any(scope in BRINGS.get(own, ()) for own in self.scopes)
 
     def sees(self, path: str) -> bool:
@@ -59,7 +58,6 @@ def _within(path: str, prefix: str) -> bool:
 
 
 def who_asks(request: Request) -> Who:
-    """Who sent a request."""
     who: Who = request.scope.get(WHO, NOBODY)
     return who
 

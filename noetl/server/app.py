@@ -22,7 +22,6 @@ from noetl.server.routes import ROUTERS
 
 
 def create_app(front: Front, options: Options) -> FastAPI:
-    """The HTTP face of a front."""
     app = FastAPI(
         title="NoETL",
         version=options.version or "0",

@@ -40,7 +40,6 @@ class Patience:
             min(silent, key=lambda connection: connection.since, default=self).hang_up()
 
     def connection_lost(self, problem: Exception | None) -> None:
-        """They are gone."""
         self.no_wait()
         super().connection_lost(problem)  # type: ignore[misc]
 
@@ -51,7 +50,6 @@ class Patience:
         self._timer = self.loop.call_later(seconds, self.hang_up)
 
     def no_wait(self) -> None:
-        """What was waited for has come."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

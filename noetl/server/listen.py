@@ -24,7 +24,6 @@ class _Listener(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals alone."""
         yield
 
 
@@ -87,19 +86,16 @@ def _protocol(accepting: Acceptors) -> Any:
                 self.send_400_response("The headers do not end.")
 
         def on_message_begin(self) -> None:
-            """A request begins."""
             self.speaking, self.head = False, 0
             self.wait(HEAD_S)
             super().on_message_begin()
 
         def on_headers_complete(self) -> None:
-            """What follows is the body."""
             self.speaking, self.head = True, 0
             self.wait(BODY_S)
             super().on_headers_complete()
 
         def on_message_complete(self) -> None:
-            """All has been said."""
             self.no_wait()
             super().on_message_complete()
 

@@ -52,7 +52,6 @@ class EventTally:
                     pass
 
     def collect(self) -> Iterator[Metric]:
-        """The counts."""
         yield CounterMetricFamily("noetl_executions_started", "Executions asked for.", value=self.started)
         yield from self.commits.collect()
         yield CounterMetricFamily("noetl_events", "Events committed.", value=self.events)
@@ -123,7 +122,6 @@ class Meter:
         registry.register(others)
 
     def count_answer(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count an answer."""
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 

@@ -54,7 +54,6 @@ def problem(
     headers: dict[str, str] | None = None,
     diagnostics: list[dict[str, str | int | None]] | None = None,
 ) -> Response:
-    """The answer that says what went wrong."""
     usual_code, title = PROBLEMS.get(status, ("request", "The request failed"))
     code = code or usual_code
     body: dict[str, object] = {
@@ -88,7 +87,6 @@ def status_of(error: NoetlError) -> int:
 
 
 def of_error(error: NoetlError) -> Response:
-    """The answer to an error of ours."""
     status = status_of(error)
     headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 else None
     findings = (

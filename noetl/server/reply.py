@@ -18,18 +18,15 @@ SHAPES = "what a body holds is listed in /api/openapi.json"
 
 
 def reply(value: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """A JSON answer."""
     return Response(msgspec.json.encode(value), status, headers, JSON)
 
 
 def front_of(request: Request) -> Front:
-    """The product behind the server."""
     front: Front = request.app.state.front
     return front
 
 
 def options_of(request: Request) -> Options:
-    """What the server was told when it was made."""
     options: Options = request.app.state.options
     return options
 

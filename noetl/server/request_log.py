@@ -47,12 +47,9 @@ class Record:
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         method = scope["method"] if scope["method"] in METHODS else UNKNOWN
-        self.meter.count_answer(method, _route(scope), status, seconds)
-
-
-def _route(scope: Scope) -> str:
-    """The route by its template, so that ids do not become labels."""
-    return getattr(scope.get("route"), "path", None) or UNKNOWN
+        # The route by its template, so that ids do not become labels.
+        route = getattr(scope.get("route"), "path", None) or UNKNOWN
+        self.meter.count_answer(method, route, status, seconds)
 
 
 def _tell(scope: Scope, status: int, seconds: float) -> None:

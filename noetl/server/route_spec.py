@@ -120,8 +120,7 @@ class Guarded(APIRoute):
         return handler
 
 
-def router(tag: str, prefix: str = "/api/v1") -> APIRouter:
-    """A router of guarded routes."""
+def make_router(tag: str, prefix: str = "/api/v1") -> APIRouter:
     return APIRouter(prefix=prefix, tags=[tag], route_class=Guarded)
 
 

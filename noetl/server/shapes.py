@@ -1,12 +1,13 @@
 """The shapes of what is sent and answered, as the OpenAPI document shows them; bodies are read by them."""
 
 from types import GenericAlias
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from noetl.core.state import Status
+from noetl.json_value import Json, JsonObject
 
 ExecutionId = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
 Moment = Annotated[str, Meta(description="ISO 8601 in UTC, with milliseconds")]
@@ -39,7 +40,7 @@ class StartBody(msgspec.Struct, forbid_unknown_fields=True):
     playbook_id: PlaybookPath | None = None
     playbook: str | None = None
     version: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
-    workload: dict[str, Any] | None = None
+    workload: JsonObject | None = None
     idempotency_key: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
     until: str | None = None
 
@@ -54,7 +55,7 @@ class SignalBody(msgspec.Struct, forbid_unknown_fields=True):
     """A signal for tasks that wait."""
 
     name: Annotated[str, Meta(min_length=1, max_length=255)]
-    payload: Any = None
+    payload: Json = None
 
 
 class RetryBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -82,7 +83,7 @@ class ScheduleChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     path: PlaybookPath
     version: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
-    workload: dict[str, Any] = {}
+    workload: JsonObject = {}
     cron: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
     timezone: Annotated[str, Meta(min_length=1, max_length=64)] = "UTC"
     every_s: Annotated[int, Meta(ge=1, le=31_622_400)] | None = None
@@ -102,7 +103,7 @@ class TriggerChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, re
     kind: Literal["webhook", "nats"]
     path: PlaybookPath
     version: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
-    workload: dict[str, Any] = {}
+    workload: JsonObject = {}
     payload_key: Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]{0,63}$")] = "payload"
     secret: Annotated[str, Meta(min_length=16, max_length=255)] | None = None
     subject: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
@@ -119,7 +120,7 @@ class TriggerBody(TriggerChange, kw_only=True):
 class FireBody(msgspec.Struct, forbid_unknown_fields=True):
     """What a message would have said."""
 
-    payload: Any = None
+    payload: Json = None
     idempotency_key: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
 
 
@@ -147,11 +148,11 @@ class LegacyExecuteBody(msgspec.Struct):
     path: PlaybookPath | None = None
     playbook_id: PlaybookPath | None = None
     version: Annotated[int, Meta(ge=1, le=2**31 - 1)] | LegacyVersion | None = None
-    payload: dict[str, Any] | None = None
-    workload: dict[str, Any] | None = None
-    input_payload: dict[str, Any] | None = None
-    parameters: dict[str, Any] | None = None
-    args: dict[str, Any] | None = None
+    payload: JsonObject | None = None
+    workload: JsonObject | None = None
+    input_payload: JsonObject | None = None
+    parameters: JsonObject | None = None
+    args: JsonObject | None = None
 
 
 class LegacyRegisterBody(msgspec.Struct):
@@ -166,7 +167,7 @@ class LegacyCredentialBody(msgspec.Struct):
     """What clients of the original send to store a credential; fields beyond these are left unread."""
 
     name: CredentialName
-    data: dict[str, Any]
+    data: JsonObject
 
 
 # ---- answers --------------------------------------------------------------------------------------------
@@ -299,9 +300,9 @@ class RunError(msgspec.Struct):
     task: str | UnsetType | None = UNSET
     iteration: int | list[int] | UnsetType | None = UNSET
     attempt: int | UnsetType | None = UNSET
-    code: Any = UNSET
+    code: Json | UnsetType = UNSET
     retryable: bool | UnsetType | None = UNSET
-    details: Any = UNSET
+    details: Json | UnsetType = UNSET
 
 
 class Failure(msgspec.Struct):
@@ -347,16 +348,16 @@ class ExecutionAnswer(msgspec.Struct):
     execution_id: ExecutionId
     status: Status
     playbook: PlaybookVersion
-    output: Any
+    output: Json
     error: RunError | None
     failures: list[Failure]
-    ctx: dict[str, Any]
+    ctx: JsonObject
     steps: dict[str, StepStanding]
     counts: Counts
     duration_ms: int | None
     parent: ParentOf | None
     retry_of: str | None
-    workload: Any
+    workload: Json
     by: str | None
     requested_at: Moment
     started_at: Moment | None
@@ -383,7 +384,7 @@ class EventEnvelope(msgspec.Struct):
     entity: str
     entity_id: str
     status: str
-    data: dict[str, Any]
+    data: JsonObject
     step: str | UnsetType = UNSET
     step_run_id: str | UnsetType = UNSET
     task_run_id: str | UnsetType = UNSET
@@ -409,13 +410,13 @@ EventPage = page_of(
 class Rendered(msgspec.Struct):
     """What a template evaluates to."""
 
-    value: Any
+    value: Json
 
 
 class ResultSlice(msgspec.Struct):
     """A stored payload, or a part of it."""
 
-    data: Any
+    data: Json
     total: int | None
     offset: int
     content_type: str
@@ -509,7 +510,7 @@ class ScheduleItem(msgspec.Struct):
     name: str
     path: str
     version: int | None
-    workload: dict[str, Any]
+    workload: JsonObject
     cron: str | None
     timezone: str
     every_s: int | None
@@ -534,7 +535,7 @@ class TriggerItem(msgspec.Struct, rename={"payload_key": "as"}):
     kind: Literal["webhook", "nats"]
     path: str
     version: int | None
-    workload: dict[str, Any]
+    workload: JsonObject
     payload_key: str
     subject: str | None
     queue: str | None
@@ -562,7 +563,7 @@ class SessionAnswer(msgspec.Struct):
     csrf: str | None
 
 
-ToolList = page_of("ToolList", dict[str, Any], "The installed tool kinds.")
+ToolList = page_of("ToolList", JsonObject, "The installed tool kinds.")
 
 
 class Health(msgspec.Struct):

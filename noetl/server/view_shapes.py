@@ -1,11 +1,12 @@
 """The shapes of what pages are shown of executions and their logs, as the OpenAPI document has them."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from noetl.core.state import Status
+from noetl.json_value import Json, JsonObject
 from noetl.server.shapes import (
     EventEnvelope,
     ExecutionAnswer,
@@ -69,15 +70,15 @@ class ArcProgress(msgspec.Struct, rename=FROM):
     seq: int
     matched: bool
     asked: bool
-    seen: dict[str, Any]
-    set: list[Any]
+    seen: JsonObject
+    set: list[Json]
 
 
 class GuardSeen(msgspec.Struct):
     """What a guard came to, and the values it saw."""
 
     value: bool
-    seen: dict[str, Any]
+    seen: JsonObject
 
 
 class Refusal(msgspec.Struct, rename=FROM):
@@ -123,7 +124,7 @@ class Wait(msgspec.Struct):
     path: str | None
     until: Moment | None
     expires: Moment | None
-    schema: Any = UNSET
+    schema: Json | UnsetType = UNSET
 
 
 class ProgressAnswer(msgspec.Struct):
@@ -301,8 +302,8 @@ class StoredMeta(msgspec.Struct):
     bytes: int | UnsetType = UNSET
     sha256: str | UnsetType = UNSET
     ttl: str | UnsetType = UNSET
-    preview: Any = UNSET
-    schema_hint: Any = UNSET
+    preview: Json | UnsetType = UNSET
+    schema_hint: Json | UnsetType = UNSET
 
 
 class StoredRef(msgspec.Struct):
@@ -310,7 +311,7 @@ class StoredRef(msgspec.Struct):
 
     type: str
     locator: Locator
-    auth_reference: Any = UNSET
+    auth_reference: Json | UnsetType = UNSET
     meta: StoredMeta | UnsetType = UNSET
 
 
@@ -322,19 +323,19 @@ class RunOutput(msgspec.Struct):
     run: str
     step: str
     status: str
-    data: Any
+    data: Json
     ref: StoredRef | None
     bytes: int | None
     error: RunError | None
-    loop: dict[str, Any]
+    loop: JsonObject
 
 
 class DataAnswer(msgspec.Struct):
     """ctx and workload with the event that wrote each key, and the outputs of runs."""
 
     seq: int
-    ctx: dict[str, Any]
-    workload: Any
+    ctx: JsonObject
+    workload: Json
     writers: dict[str, Writer]
     outputs: list[RunOutput]
 
@@ -425,7 +426,7 @@ class SketchAnswer(msgspec.Struct):
 
     graph: GraphAnswer | None
     diagnostics: list[Finding]
-    workload: dict[str, Any]
+    workload: JsonObject
 
 
 class Limits(msgspec.Struct):
@@ -460,7 +461,7 @@ class Reason(msgspec.Struct):
     text: str
     step: str | None
     run: str | None
-    facts: dict[str, Any]
+    facts: JsonObject
 
 
 class WhyAnswer(msgspec.Struct):
@@ -477,8 +478,8 @@ class Change(msgspec.Struct):
     """A place at which two values differ; a side that has nothing there is absent."""
 
     path: str
-    a: Any = UNSET
-    b: Any = UNSET
+    a: Json | UnsetType = UNSET
+    b: Json | UnsetType = UNSET
 
 
 class DiffAnswer(msgspec.Struct):
@@ -493,7 +494,7 @@ class DiffAnswer(msgspec.Struct):
     path: list[str]
     ctx: list[Change]
     outputs: list[Change]
-    error: list[Any] | None
+    error: list[Json] | None
     timing_ms: dict[str, tuple[int | None, int | None]]
     left_out: dict[str, int]
 
@@ -513,7 +514,7 @@ class Waiting(msgspec.Struct, rename={"until": "for"}):
 
     address: str
     task: str
-    until: dict[str, Any]
+    until: JsonObject
 
 
 class RunStanding(msgspec.Struct):
@@ -535,11 +536,11 @@ class StateAnswer(msgspec.Struct):
     seq: int
     last_seq: int
     status: Status
-    ctx: dict[str, Any]
-    workload: Any
+    ctx: JsonObject
+    workload: Json
     steps: dict[str, StepStanding]
     tokens: list[TokenStanding]
     runs: list[RunStanding]
-    failures: list[dict[str, Any]]
+    failures: list[JsonObject]
     error: RunError | None
-    output: Any
+    output: Json

@@ -12,6 +12,7 @@ from noetl.cli.exit_codes import EXIT_USAGE
 from noetl.cli.playbooks import sources
 from noetl.cli.playbooks.migration_report import FileReport, Report, state_of
 from noetl.cli.playbooks.sources import STDIN, Source
+from noetl.cli.playbooks.validation import with_findings
 from noetl.cli.terminal import Paint, colourful, counted, emit, emit_json, failure, note
 from noetl.dsl.diagnostic import finding_fields
 from noetl.errors import PlaybookError, RequestError
@@ -145,7 +146,9 @@ def _migrate_one(name: str, wanted: Wanted, quiet: bool) -> int:
         migrated = _migrated(source)
         _deliver(name, source, migrated, wanted)
     except PlaybookError as error:
-        _refuse(source, error)
+        from noetl.cli.formats.text import findings_text
+
+        note(findings_text([with_findings(source, error.diagnostics)], Paint(colourful(sys.stderr))))
         return 1
     except RequestError as error:  # the others are still worth migrating
         failure(error.code, error.message, error.hint)
@@ -203,14 +206,6 @@ def _replace(name: str, text: str) -> None:
                 os.unlink(draft)
     except OSError as error:
         raise RequestError(f"cannot write '{name}': {error.strerror or error}") from error
-
-
-def _refuse(source: Source, error: PlaybookError) -> None:
-    """Show why a text cannot be read at all."""
-    from noetl.cli.formats.text import findings_text
-    from noetl.cli.playbooks.validation import with_findings
-
-    note(findings_text([with_findings(source, error.diagnostics)], Paint(colourful(sys.stderr))))
 
 
 def _tell(source: Source, migrated: "Migrated", wanted: Wanted) -> None:

@@ -25,16 +25,6 @@ Schedules rest in the store; whichever server runs over it starts what is due, e
 """
 
 
-class ScheduleChoices(options.WorkloadChoices):
-    """The options of `schedule add`."""
-
-    cron: str | None
-    timezone: str
-    every: int | None
-    catch_up: Literal["one", "skip"]
-    paused: bool
-
-
 @click.group("schedule", cls=Group, epilog=EPILOG)
 def command() -> None:
     """Start playbooks by the clock: at the times of a cron expression, or at an interval."""
@@ -59,38 +49,34 @@ def command() -> None:
 @click.option("--paused", is_flag=True, help="Do not begin yet.")
 @options.server
 @options.as_json
-async def add(name: str, path: str, as_json: bool, **choices: Unpack[ScheduleChoices]) -> None:
+async def add(
+    name: str,
+    path: str,
+    *,
+    as_json: bool,
+    cron: str | None,
+    timezone: str,
+    every: int | None,
+    catch_up: Literal["one", "skip"],
+    paused: bool,
+    **start: Unpack[options.WorkloadChoices],
+) -> None:
     """Start the registered playbook PATH by the clock."""
+    from noetl.cli.connection.connection import connect
+    from noetl.ports.front import ScheduleAsk
     from noetl.ports.schedule import schedule_facts
 
-    schedule = await _add(name, options.path(path), choices)
+    ask = ScheduleAsk(by=caller(), name=name, **options.playbook_start(path, start))
+    ask.cron, ask.timezone, ask.catch_up, ask.enabled = cron, timezone, catch_up, not paused
+    ask.every_s = None if every is None else every // 1000
+    async with connect(make=True) as connection:
+        schedule = await connection.front.put_schedule(ask, new=True)
     if as_json:
         emit_json(schedule_facts(schedule))
         return
     when = f"next at {_moment(schedule.next_at)}" if schedule.next_at is not None else "paused"
     note(f"schedule {name}: {schedule_words(schedule)}, {when}")
     note("a server starts it: noetl server start, or noetl dev")
-
-
-async def _add(name: str, path: str, choices: ScheduleChoices) -> "Schedule":
-    from noetl.cli.connection.connection import connect
-    from noetl.cli.running.run_input import read_payload
-    from noetl.ports.front import ScheduleAsk
-
-    ask = ScheduleAsk(
-        by=caller(),
-        name=name,
-        path=path,
-        version=choices["version"],
-        workload=read_payload(choices["file"], choices["assignments"]),
-        cron=choices["cron"],
-        timezone=choices["timezone"],
-        every_s=None if choices["every"] is None else choices["every"] // 1000,
-        enabled=not choices["paused"],
-        catch_up=choices["catch_up"],
-    )
-    async with connect(make=True) as connection:
-        return await connection.front.put_schedule(ask, new=True)
 
 
 @command.command("list")
@@ -197,7 +183,6 @@ async def run(name: str, **choices: Unpack[options.OutputChoices]) -> int:
 
 
 def schedule_words(schedule: "Schedule") -> str:
-    """When a schedule is due, in words."""
     if schedule.cron is None:
         return f"every {schedule.every_s} s"
     return f"'{schedule.cron}' {schedule.timezone}"

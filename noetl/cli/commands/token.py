@@ -3,7 +3,7 @@
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
@@ -29,14 +29,6 @@ Without --server these are the tokens of the store of this project, as on the ma
 """
 
 
-class TokenChoices(TypedDict):
-    """The options of `token create`."""
-
-    scopes: tuple[Scope, ...]
-    prefixes: tuple[str, ...]
-    expires: int | None
-
-
 @click.group("token", cls=Group, epilog=EPILOG)
 def command() -> None:
     """Bearer tokens that a server lets in: scoped, limited to paths, expiring. Only digests are kept."""
@@ -57,17 +49,13 @@ def command() -> None:
 @click.option("--expires", type=Span(), metavar="SPAN", help="For how long, as in 30d.  [default: no end]")
 @options.server
 @options.as_json
-async def create(name: str, as_json: bool, **choices: Unpack[TokenChoices]) -> None:
+async def create(
+    name: str, scopes: tuple[Scope, ...], prefixes: tuple[str, ...], expires: int | None, as_json: bool
+) -> None:
     """Make a token for NAME and print it. It cannot be shown again."""
     from noetl.ports.front import TokenAsk
 
-    ask = TokenAsk(
-        by=caller(),
-        name=name,
-        scopes=list(choices["scopes"]),
-        prefixes=list(choices["prefixes"]),
-        expires_ms=choices["expires"],
-    )
+    ask = TokenAsk(by=caller(), name=name, scopes=[*scopes], prefixes=[*prefixes], expires_ms=expires)
     async with _tokens() as tokens:
         new_token = await tokens.new_token(ask)
     if as_json:

@@ -11,7 +11,6 @@ from noetl.cli.connection.caller import caller
 from noetl.cli.terminal import emit, emit_json, emit_list, note, width_of
 
 if TYPE_CHECKING:
-    from noetl.ports.front import NewTrigger
     from noetl.ports.schedule import Trigger
 
 EPILOG = """\b
@@ -23,16 +22,6 @@ Examples:
 
 What a message says, as JSON, becomes the workload's key that --as names.
 """
-
-
-class TriggerChoices(options.WorkloadChoices):
-    """The options of `trigger add`."""
-
-    webhook: bool
-    secret: str | None
-    subject: str | None
-    queue: str | None
-    payload_key: str
 
 
 @click.group("trigger", cls=Group, epilog=EPILOG)
@@ -52,46 +41,42 @@ def command() -> None:
 @options.workload
 @options.server
 @options.as_json
-async def add(name: str, path: str, as_json: bool, **choices: Unpack[TriggerChoices]) -> None:
+async def add(
+    name: str,
+    path: str,
+    *,
+    as_json: bool,
+    webhook: bool,
+    secret: str | None,
+    subject: str | None,
+    queue: str | None,
+    payload_key: str,
+    **start: Unpack[options.WorkloadChoices],
+) -> None:
     """Start the registered playbook PATH by messages; of a webhook, print its secret, this once."""
-    if choices["webhook"] == (choices["subject"] is not None):
+    if webhook == (subject is not None):
         raise click.UsageError("give either --webhook or --subject SUBJECT")
+    if secret == start["file"] == "-":
+        raise click.UsageError("only one of --secret and --input can read standard input")
+    from noetl.cli.connection.connection import connect
+    from noetl.ports.front import TriggerAsk
     from noetl.ports.schedule import trigger_facts
 
-    new_trigger = await _add(name, options.path(path), choices)
+    kind = "webhook" if webhook else "nats"
+    ask = TriggerAsk(by=caller(), name=name, kind=kind, **options.playbook_start(path, start))
+    ask.payload_key, ask.subject, ask.queue = payload_key, subject, queue
+    ask.secret = sys.stdin.read().removesuffix("\n") if secret == "-" else secret
+    async with connect(make=True) as connection:
+        new_trigger = await connection.front.put_trigger(ask, new=True)
     if as_json:
         emit_json({**trigger_facts(new_trigger.trigger), "secret": new_trigger.secret})
         return
-    if new_trigger.secret is not None and choices["secret"] is None:
+    if new_trigger.secret is not None and secret is None:
         emit(new_trigger.secret)
         note(f"the secret of {name} is not shown again; callers send it as X-Noetl-Secret, or sign with it")
     note(f"trigger {name}: {_words(new_trigger.trigger)}")
     if new_trigger.trigger.kind == "nats":
         note("servers that have a bus (NOETL_BUS) listen; what is said while none runs starts nothing")
-
-
-async def _add(name: str, path: str, choices: TriggerChoices) -> "NewTrigger":
-    from noetl.cli.connection.connection import connect
-    from noetl.cli.running.run_input import read_payload
-    from noetl.ports.front import TriggerAsk
-
-    if choices["secret"] == "-" and choices["file"] == "-":
-        raise click.UsageError("only one of --secret and --input can read standard input")
-    secret = sys.stdin.read().removesuffix("\n") if choices["secret"] == "-" else choices["secret"]
-    ask = TriggerAsk(
-        by=caller(),
-        name=name,
-        kind="webhook" if choices["webhook"] else "nats",
-        path=path,
-        version=choices["version"],
-        workload=read_payload(choices["file"], choices["assignments"]),
-        payload_key=choices["payload_key"],
-        secret=secret,
-        subject=choices["subject"],
-        queue=choices["queue"],
-    )
-    async with connect(make=True) as connection:
-        return await connection.front.put_trigger(ask, new=True)
 
 
 @command.command("list")

@@ -104,8 +104,13 @@ def stop(pid: int | None) -> None:
 @options.as_json
 async def list_workers(as_json: bool) -> None:
     """List the workers that the server knows; without a server, those that run on this machine."""
+    from noetl.cli.processes import lifecycle
+
     settings = load({"server": options.chosen_server()})
-    workers = _local(settings) if settings.server is None else await _server_workers(settings)
+    if settings.server is not None:
+        workers = await _server_workers(settings)
+    else:
+        workers = [{**process} for process in lifecycle.running(settings, "worker")]
     empty = "no worker is known; start one with: noetl worker start"
     emit_list(workers, _line, fields=dict, empty=empty, as_json=as_json)
 
@@ -126,12 +131,6 @@ def _line(worker: dict[str, object]) -> str:
     if worker.get("draining"):
         parts.append("draining")
     return "  ".join(parts)
-
-
-def _local(settings: Settings) -> list[dict[str, object]]:
-    from noetl.cli.processes import lifecycle
-
-    return [{**process} for process in lifecycle.running(settings, "worker")]
 
 
 async def _server_workers(settings: Settings) -> list[dict[str, object]]:

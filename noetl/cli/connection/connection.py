@@ -33,7 +33,6 @@ class Connection:
     embedded: "Embedded | None" = None
 
     def page(self, execution_id: str) -> str | None:
-        """Where a browser shows an execution."""
         return None if self.url is None else f"{self.url}/executions/{execution_id}"
 
     async def interrupted(self, execution_id: str) -> bool:
@@ -77,7 +76,6 @@ async def list_from_front(work: Callable[[Front], Awaitable[Sequence[Item]]]) ->
 
 @asynccontextmanager
 async def connect_server(settings: Settings) -> AsyncIterator[Connection]:
-    """The server that the settings name."""
     from noetl.adapters.http.front import HttpFront
     from noetl.cli.terminal import note
 

@@ -13,7 +13,6 @@ from noetl.wiring.embedded import MEMORY, Embedded, embedded, store_path
 
 
 def current_settings() -> Settings:
-    """The settings in force."""
     return load({"server": chosen_server()})
 
 

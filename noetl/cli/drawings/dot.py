@@ -7,7 +7,6 @@ LABEL_LIMIT = 60
 
 
 def render(drawing: Sketch) -> str:
-    """The digraph as text."""
     lines = [
         f"digraph {_quote(drawing.name)} {{",
         "  rankdir=TB;",

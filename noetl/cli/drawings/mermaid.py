@@ -1,5 +1,7 @@
 """A playbook as a Mermaid flowchart, which code hosts and wikis draw inside Markdown."""
 
+import json
+
 from noetl.dsl.net.diagram import Edge, Node, Sketch
 from noetl.dsl.yaml.one_line import shortened
 
@@ -21,9 +23,8 @@ SHAPES = {
 
 
 def render(drawing: Sketch) -> str:
-    """The flowchart as text."""
     ids = {node.name: f"s{index}" for index, node in enumerate(drawing.nodes)}
-    lines = ["---", f"title: {_title(drawing.name)}", "---", "flowchart TD"]
+    lines = ["---", f"title: {json.dumps(drawing.name, ensure_ascii=False)}", "---", "flowchart TD"]
     lines += [f"  {ids[node.name]}{_shape(node)}" for node in drawing.nodes]
     lines += [f"  {ids[edge.source]} {_arrow(edge)} {ids[edge.target]}" for edge in drawing.edges]
     lines += [f"  classDef {name} {style}" for name, style in CLASSES.items() if _members(drawing, name)]
@@ -50,12 +51,6 @@ def _arrow(edge: Edge) -> str:
 def _members(drawing: Sketch, name: str) -> list[str]:
     mark = "end" if name == "finish" else name
     return [node.name for node in drawing.nodes if getattr(node, mark)]
-
-
-def _title(text: str) -> str:
-    import json
-
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _escape(text: str) -> str:

@@ -31,7 +31,6 @@ class Net:
 
 
 def render(drawing: Sketch) -> str:
-    """The net as XML."""
     net = build(drawing)
     root = Element("pnml", xmlns=NAMESPACE)
     outer = SubElement(root, "net", id="net", type=NET_TYPE)
@@ -51,7 +50,6 @@ def render(drawing: Sketch) -> str:
 
 
 def build(drawing: Sketch) -> Net:
-    """The net of a playbook."""
     net = Net()
     ids = {node.name: f"s{index}" for index, node in enumerate(drawing.nodes)}
     waiting = {node.name: _waiting(net, node, drawing, ids) for node in drawing.nodes}

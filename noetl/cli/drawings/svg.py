@@ -64,17 +64,14 @@ class Frame:
 
     @property
     def top(self) -> float:
-        """The upper edge."""
         return self.y - self.height / 2
 
     @property
     def left(self) -> float:
-        """The left edge."""
         return self.x - self.width / 2
 
 
 def render(drawing: Sketch) -> str:
-    """The whole picture."""
     index = {node.name: position for position, node in enumerate(drawing.nodes)}
     lines = [Line(index[e.source], index[e.target], _label_box(e)) for e in drawing.edges]
     sizes = [_card_size(node) for node in drawing.nodes]

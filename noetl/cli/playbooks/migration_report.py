@@ -44,11 +44,9 @@ class Report:
 
     @property
     def states(self) -> dict[State, int]:
-        """How many files come over in which way."""
         return {state: sum(file.state == state for file in self.files) for state in STATES}
 
     def as_json(self) -> dict[str, Any]:
-        """The report for programs."""
         return {
             "total": len(self.files),
             "files": [
@@ -61,7 +59,6 @@ class Report:
         }
 
     def lines(self) -> Iterable[str]:
-        """The report for people."""
         total = len(self.files)
         yield f"{total} playbook{'' if total == 1 else 's'}"
         for state, count in self.states.items():
@@ -76,7 +73,6 @@ class Report:
 
 
 def state_of(*, changed: bool, choices: bool, errors: bool) -> State:
-    """How a file comes over."""
     if errors:
         return "refused"
     return "choices" if choices else "rewritten" if changed else "clean"

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 from dataclasses import dataclass
 
 from noetl.errors import RequestError
@@ -154,7 +155,7 @@ def begin(name: str | None) -> Project:
         raise RequestError(message, hint="choose another folder: noetl init NAME")
     files = [file for file in texts if file not in existing]
     _write(folder, {file: texts[file] for file in files})
-    change = [f"cd {_quote(folder)}"] if name and os.path.normpath(name) != "." else []
+    change = [f"cd {shlex.quote(folder)}"] if name and os.path.normpath(name) != "." else []
     return Project(folder, files, existing, [*change, f"noetl run {PLAYBOOK}", "noetl test", "noetl dev"])
 
 
@@ -198,9 +199,3 @@ def _path_part(folder: str) -> str:
     """The folder's name as the first part of the playbook's path."""
     name = os.path.basename(os.path.abspath(folder))
     return re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_") or "project"
-
-
-def _quote(folder: str) -> str:
-    import shlex
-
-    return shlex.quote(folder)

@@ -50,7 +50,6 @@ def find(arguments: Sequence[str]) -> list[str]:
 
 
 def read(name: str) -> Source:
-    """The text behind one name."""
     if name == STDIN:
         return Source(STDIN_NAME, sys.stdin.buffer.read(READ_LIMIT))
     try:

@@ -30,7 +30,6 @@ class CheckResult:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Every finding, in order of position."""
         return self.loaded.diagnostics
 
     @property
@@ -39,7 +38,6 @@ class CheckResult:
         return not any(finding.severity == "error" for finding in self.diagnostics)
 
     def lines(self) -> list[str]:
-        """The author's lines, for quoting."""
         text = self.source.data.decode("utf-8-sig", errors="replace")
         return LINE_BREAK.split(text)
 
@@ -79,12 +77,10 @@ def _without_gc() -> Iterator[None]:
 
 
 def tally(results: Iterable[CheckResult]) -> Counter[str]:
-    """How many findings of each severity there are."""
     return Counter(finding.severity for result in results for finding in result.diagnostics)
 
 
 def findings(results: Sequence[CheckResult]) -> Iterator[tuple[CheckResult, Diagnostic]]:
-    """Every finding with the text it is about."""
     for result in results:
         for finding in result.diagnostics:
             yield result, finding

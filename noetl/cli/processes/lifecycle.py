@@ -39,7 +39,6 @@ class ProcessFields(TypedDict):
 
 
 def folder(settings: Settings) -> Path:
-    """Where processes say that they run."""
     return settings.home / "run"
 
 

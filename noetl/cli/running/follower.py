@@ -62,7 +62,6 @@ class Feed:
             embedded.engine.listeners.append(self)
 
     def __call__(self, execution_id: str, first: int, events: list[Event]) -> None:
-        """Take what was committed."""
         if self.execution_id is None:
             self._early.append((execution_id, first, events))
         elif execution_id == self.execution_id and events and not self.closed.is_set():
@@ -83,7 +82,6 @@ class Feed:
             self.closed.set()
 
     def drop(self) -> None:
-        """Listen no more."""
         if self.watch.listens:
             self.embedded.engine.listeners.remove(self)
 
@@ -298,7 +296,6 @@ class StopRequests:
         self.first, self.second = asyncio.Event(), asyncio.Event()
 
     def press(self) -> None:
-        """One more time."""
         (self.second if self.first.is_set() else self.first).set()
 
 

@@ -66,12 +66,10 @@ class LoopProgress:
 
     @property
     def over(self) -> int:
-        """How many iterations have ended."""
         return self.done + self.failed
 
     @property
     def running(self) -> int:
-        """How many iterations are under way."""
         return max(0, self.started - self.over + self.kept)
 
     def rate(self, now: int) -> float | None:

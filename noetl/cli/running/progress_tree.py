@@ -40,7 +40,6 @@ class TreeWatch(TextWatch):
         self._title = ""
 
     def began(self, execution_id: str, path: str, page: str | None = None) -> None:
-        """Say which execution it is, and begin to draw."""
         super().began(execution_id, path, page)
         from rich.console import Console
         from rich.live import Live
@@ -55,7 +54,6 @@ class TreeWatch(TextWatch):
         self.progress.changed.clear()
 
     def tick(self) -> None:
-        """Draw."""
         if self._live is not None:
             self._live.update(self._draw(self._live.console), refresh=True)
 
@@ -73,7 +71,6 @@ class TreeWatch(TextWatch):
         super().ended(result)
 
     def stop(self) -> None:
-        """Draw no more."""
         if self._live is not None:
             self._live.stop()
             self._live = None

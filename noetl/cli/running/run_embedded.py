@@ -32,7 +32,6 @@ class EmbeddedRunner:
 
     @property
     def front(self) -> Front:
-        """What it is asked."""
         return self.embedded.front
 
     async def text(self, source: Source) -> str:
@@ -40,7 +39,6 @@ class EmbeddedRunner:
         return text_of(source)
 
     async def start(self, ask: Ask, source: Source | None) -> Started:
-        """Start a playbook."""
         return await self.front.start(ask)
 
     async def follow(self, start: Start, watch: Watch, timeout_s: float | None) -> int:

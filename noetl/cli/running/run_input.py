@@ -10,7 +10,6 @@ from noetl.json_value import Json
 
 
 def read_payload(file: str | None, assignments: tuple[str, ...]) -> dict[str, Json]:
-    """The request payload."""
     payload = _from_file(file) if file else {}
     for assignment in assignments:
         _assign(payload, assignment)

@@ -25,7 +25,6 @@ class RemoteRunner:
 
     @property
     def front(self) -> Front:
-        """What it is asked."""
         return self.connection.front
 
     async def text(self, source: Source) -> str:

@@ -58,16 +58,12 @@ def failure_fate(failure: Failure) -> str:
     return f"taken by the arc to {failure['taken_by']}, which does not ask about it"
 
 
-def _tone(failure: Failure) -> Tone:
-    return "warning" if failure.get("answered") else "error"
-
-
 def _failure_lines(failures: list[Failure], paint: Paint) -> list[str]:
-    lines = [
-        f"  {paint('failed', _tone(item))}  {item['step']}, {failure_fate(item)}: "
-        f"{(item['error'] or {}).get('message', 'no error was given')}"
-        for item in failures[:SHOWN_FAILURES]
-    ]
+    lines = []
+    for item in failures[:SHOWN_FAILURES]:
+        mark = paint("failed", "warning" if item.get("answered") else "error")
+        message = (item["error"] or {}).get("message", "no error was given")
+        lines.append(f"  {mark}  {item['step']}, {failure_fate(item)}: {message}")
     if len(failures) > SHOWN_FAILURES:
         lines.append(f"  … and {counted(len(failures) - SHOWN_FAILURES, 'more failure')}")
     return lines
@@ -110,7 +106,6 @@ def _cut(text: str, limit: int = SHOWN_INPUT) -> str:
 
 
 def stuck_lines(result: ExecutionResult, paint: Paint) -> list[str]:
-    """Why it is stuck, and what can be done."""
     execution_id = result["execution_id"]
     return [
         f"{paint('error', 'error')}[stuck]: {result['stuck']['message']}",
@@ -138,5 +133,4 @@ def duration(ms: float) -> str:
 
 
 def number(value: int) -> str:
-    """A number with a comma between its thousands."""
     return f"{value:,}"

@@ -84,7 +84,6 @@ class TextWatch(Watch):
                 note(f"  {page}")
 
     def receive(self, first: int, events: list[Event]) -> None:
-        """Tell of the steps that ended."""
         self.progress.receive(first, events)
         for step in self.progress.changed:
             note(f"  {step_line(step, self.progress.now, self.paint)}")

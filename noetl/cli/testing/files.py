@@ -32,12 +32,10 @@ class CaseFile:
 
     @property
     def name(self) -> str:
-        """The name the file is reported under."""
         return self.source.name
 
     @property
     def ok(self) -> bool:
-        """Whether its tests can be run."""
         return self.suite.ok and self.playbook is not None and self.playbook.valid
 
 

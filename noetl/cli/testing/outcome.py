@@ -30,7 +30,6 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
-        """Whether everything was as expected."""
         return not self.findings
 
 
@@ -56,11 +55,9 @@ class TestListener(Protocol):
 
     def ended(self, outcome: Outcome) -> None:
         """One test is over."""
-        ...
 
     def unusable(self, file: CaseFile) -> None:
         """A test file or its playbook has errors."""
-        ...
 
 
 @dataclass(slots=True)
@@ -95,7 +92,6 @@ class Session:
 
     @property
     def failed(self) -> int:
-        """How many tests failed."""
         return sum(not outcome.passed for outcome in self.outcomes)
 
     @property
@@ -105,14 +101,12 @@ class Session:
 
     @property
     def code(self) -> int:
-        """The exit code."""
         if self.unreadable:
             return 2
         return 1 if self.unusable or self.failed else 0
 
 
 def run(file: CaseFile, case: "Case", settings: "Settings", covered: CoverageByPlaybook) -> Outcome:
-    """Run one test."""
     from noetl.wiring.playbook_test import rehearse
 
     assert file.playbook is not None

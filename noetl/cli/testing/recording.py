@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from noetl.cli.playbooks.playbook_text import text_of
@@ -101,7 +101,11 @@ def _record_case(path: str, name: str, settings: "Settings", *, as_json: bool) -
         suite = read_suite(text)
         first_case = next(entry for entry in suite.cases if entry.name == name)
         facts = _facts(file.playbook.source, first_case, settings)
-        text = _rewritten(_reread(file, text), name, {"expect": _expect(facts)})
+        text = _rewritten(
+            replace(file, source=Source(file.name, text.encode()), suite=suite),
+            name,
+            {"expect": _expect(facts)},
+        )
     with open(path, "w", encoding="utf-8") as stream:
         stream.write(text)
     _print_recording(path, recorded, as_json=as_json)
@@ -120,12 +124,6 @@ def _rewritten(file: CaseFile, name: str, parts: dict[str, Json]) -> str:
         message = f"{file.name}:{mark.line}:{mark.column}: the test '{name}' is written on one line"
         hint = "write each of its keys on a line of its own; then it can be recorded"
         raise RequestError(message, hint=hint) from None
-
-
-def _reread(file: CaseFile, text: str) -> CaseFile:
-    from noetl.dsl.testing.suite import read_suite
-
-    return CaseFile(Source(file.name, text.encode()), read_suite(text), file.playbook)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,6 @@ class Progress:
         self._file = ""
 
     def ended(self, outcome: "Outcome") -> None:
-        """One test is over."""
         if outcome.passed and self.quiet:
             return
         if outcome.file.name != self._file:
@@ -50,7 +49,6 @@ class Progress:
             emit("\n".join(_course(outcome.rehearsal, self.paint)) + "\n")
 
     def unusable(self, file: CaseFile) -> None:
-        """A test file or its playbook has errors."""
         emit(text.findings_text(invalid_texts(file), self.paint) + "\n")
 
 
@@ -143,7 +141,6 @@ def closing(session: "Session", *, quiet: bool) -> None:
 
 
 def as_object(session: "Session") -> dict[str, object]:
-    """Everything for programs."""
     return {
         "tests": [_test(outcome) for outcome in session.outcomes],
         "unusable": [

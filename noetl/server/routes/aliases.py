@@ -10,8 +10,7 @@ from noetl.errors import RequestError
 from noetl.ports.front import Ask
 from noetl.server.access import require_everywhere, who_asks
 from noetl.server.reply import front_of, read, reply
-from noetl.server.route_spec import describe
-from noetl.server.route_spec import router as make_router
+from noetl.server.route_spec import describe, make_router
 from noetl.server.routes.catalog import register_text
 from noetl.server.routes.credentials import store_credential
 from noetl.server.routes.executions import ID_PARAMETER, KEY_PARAMETER, begin, id_of, key_of

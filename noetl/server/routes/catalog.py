@@ -17,8 +17,7 @@ from noetl.server.access import require_path, who_asks
 from noetl.server.isolated_check import withstand
 from noetl.server.paging import Cursor, Limit, page
 from noetl.server.reply import front_of, options_of, read, reply
-from noetl.server.route_spec import describe
-from noetl.server.route_spec import router as make_router
+from noetl.server.route_spec import describe, make_router
 from noetl.server.shapes import (
     CatalogEntry,
     CatalogPage,
@@ -41,7 +40,6 @@ async def register(request: Request) -> Response:
 
 
 async def register_text(request: Request, text: str) -> Response:
-    """Register a text for whoever may write under its path."""
     await require_text(request, text)
     return reply(entry(await front_of(request).register(text, by=who_asks(request).name)), 201)
 

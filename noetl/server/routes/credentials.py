@@ -12,8 +12,7 @@ from noetl.json_value import Json
 from noetl.server.access import require_everywhere
 from noetl.server.paging import MOST, Cursor, Limit, page
 from noetl.server.reply import front_of, read, reply
-from noetl.server.route_spec import describe, parameter
-from noetl.server.route_spec import router as make_router
+from noetl.server.route_spec import describe, make_router, parameter
 from noetl.server.shapes import CredentialAnswer, CredentialList, Sealed
 
 router = make_router("credentials")
@@ -37,7 +36,6 @@ async def put(request: Request) -> Response:
 
 
 async def store_credential(request: Request, name: str, material: dict[str, Json]) -> Response:
-    """Store the fields of a credential."""
     if not material:
         raise RequestError("a credential has at least one field", hint='{"value": "..."}')
     await front_of(request).put_credential(name, material)

@@ -17,8 +17,7 @@ from noetl.ports.store import Find
 from noetl.server.access import EXECUTION_ID, require, require_path, who_asks
 from noetl.server.paging import Cursor
 from noetl.server.reply import front_of, read, reply
-from noetl.server.route_spec import EXECUTION, describe, parameter
-from noetl.server.route_spec import router as make_router
+from noetl.server.route_spec import EXECUTION, describe, make_router, parameter
 from noetl.server.routes.catalog import require_text
 from noetl.server.shapes import Begun, EventPage, ExecutionAnswer, ExecutionPage, StartBody
 

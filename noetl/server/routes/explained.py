@@ -8,8 +8,7 @@ from starlette.responses import Response
 from noetl.server.access import require_execution
 from noetl.server.log_shapes import LogPage, ProjectionView
 from noetl.server.reply import front_of, read, reply
-from noetl.server.route_spec import describe
-from noetl.server.route_spec import router as make_router
+from noetl.server.route_spec import describe, make_router
 from noetl.server.routes.catalog import entry
 from noetl.server.routes.executions import ID_PARAMETER, ExecutionId, id_of
 from noetl.server.shapes import CatalogText, RenderBody, Rendered

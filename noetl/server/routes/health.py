@@ -6,8 +6,7 @@ from starlette.responses import Response
 from noetl.server.metrics import CONTENT_TYPE, Meter
 from noetl.server.problem import Problem
 from noetl.server.reply import front_of, options_of, reply
-from noetl.server.route_spec import describe
-from noetl.server.route_spec import router as make_router
+from noetl.server.route_spec import describe, make_router
 from noetl.server.shapes import Health
 
 router = make_router("health", prefix="")

@@ -13,8 +13,7 @@ from noetl.ports.front import Worker
 from noetl.server.access import require_everywhere
 from noetl.server.paging import MOST, Cursor, Limit, page
 from noetl.server.reply import front_of, options_of, reply
-from noetl.server.route_spec import describe
-from noetl.server.route_spec import router as make_router
+from noetl.server.route_spec import describe, make_router
 from noetl.server.shapes import ToolList, WorkerList
 
 router = make_router("lookups")

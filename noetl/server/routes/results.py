@@ -7,8 +7,7 @@ from fastapi import Path, Query, Request
 from starlette.responses import Response
 
 from noetl.server.reply import front_of, reply
-from noetl.server.route_spec import describe
-from noetl.server.route_spec import router as make_router
+from noetl.server.route_spec import describe, make_router
 from noetl.server.routes.executions import ExecutionId
 from noetl.server.shapes import ResultSlice
 

@@ -17,8 +17,7 @@ from noetl.server.access import require, require_everywhere, require_path, who_a
 from noetl.server.paging import Cursor, Limit, page
 from noetl.server.problem import Problem
 from noetl.server.reply import body_of, front_of, read, reply, require_json
-from noetl.server.route_spec import HOOK_SECRET, HOOK_SIGNATURE, describe, parameter
-from noetl.server.route_spec import router as make_router
+from noetl.server.route_spec import HOOK_SECRET, HOOK_SIGNATURE, describe, make_router, parameter
 from noetl.server.routes.executions import KEY_PARAMETER, begun_reply, key_of
 from noetl.server.shapes import (
     NAME_PATTERN,

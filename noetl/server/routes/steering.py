@@ -8,8 +8,7 @@ from starlette.responses import Response
 from noetl.core.message import Control
 from noetl.server.access import require, who_asks
 from noetl.server.reply import front_of, read, reply
-from noetl.server.route_spec import describe
-from noetl.server.route_spec import router as make_router
+from noetl.server.route_spec import describe, make_router
 from noetl.server.routes.catalog import require_text
 from noetl.server.routes.executions import ID_PARAMETER, begun_reply, id_of
 from noetl.server.shapes import Begun, RerunBody, RetryBody, SignalBody, WishBody

@@ -12,8 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 from noetl.core.event import Event, envelope
 from noetl.errors import RequestError
 from noetl.server.reply import front_of, options_of
-from noetl.server.route_spec import describe, parameter
-from noetl.server.route_spec import router as make_router
+from noetl.server.route_spec import describe, make_router, parameter
 from noetl.server.routes.executions import ID_PARAMETER, id_of
 
 router = make_router("executions")

@@ -15,8 +15,7 @@ from noetl.server.auth import Doorkeeper
 from noetl.server.paging import MOST, Cursor, Limit, page
 from noetl.server.problem import Problem
 from noetl.server.reply import front_of, read, reply
-from noetl.server.route_spec import describe
-from noetl.server.route_spec import router as make_router
+from noetl.server.route_spec import describe, make_router
 from noetl.server.shapes import NewTokenAnswer, SessionAnswer, SessionBody, TokenBody, TokenList
 
 router = make_router("access")

@@ -25,8 +25,7 @@ from noetl.ports.store import Find, Summary
 from noetl.server.access import require_everywhere, who_asks
 from noetl.server.log_projections import Reading, Readings, events_from
 from noetl.server.reply import front_of, options_of, read, reply
-from noetl.server.route_spec import describe
-from noetl.server.route_spec import router as make_router
+from noetl.server.route_spec import describe, make_router
 from noetl.server.routes.catalog import check_text
 from noetl.server.routes.executions import ExecutionId
 from noetl.server.routes.streams import Batch, EventStream
@@ -66,7 +65,6 @@ WAITS = frozenset({"task.parked", "task.resumed", "lease.granted", "lease.return
 
 
 def readings_of(request: Request) -> Readings:
-    """The readings of this app."""
     state = request.app.state
     if not hasattr(state, "readings"):
         state.readings = Readings(state.front)

@@ -1,6 +1,6 @@
 """`noetl execution events`: what happened, in order."""
 
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -13,14 +13,6 @@ if TYPE_CHECKING:
     from noetl.core.event import EventEnvelope
 
 
-class EventChoices(TypedDict):
-    """Which events are wanted."""
-
-    first: int
-    name: str | None
-    step: str | None
-
-
 @click.command("events", cls=Command)
 @options.execution
 @click.option("--json", "as_json", is_flag=True, help="One event envelope per line.")
@@ -29,14 +21,14 @@ class EventChoices(TypedDict):
 )
 @click.option("--name", metavar="GLOB", help="Only events whose name matches, as in 'task.*'.")
 @click.option("--step", metavar="S", help="Only events of a step.")
-async def command(execution: str, as_json: bool, **which: Unpack[EventChoices]) -> None:
+async def command(execution: str, as_json: bool, first: int, name: str | None, step: str | None) -> None:
     """Print the events of an execution, in the order of their sequence numbers."""
     from noetl.cli.commands.execution.pages import envelopes
     from noetl.cli.connection.connection import connect_execution
 
     async with connect_execution(execution) as (connection, execution_id):
         count = 0
-        async for event in envelopes(connection.front, execution_id, **which):
+        async for event in envelopes(connection.front, execution_id, first=first, name=name, step=step):
             count += 1
             emit(msgspec.json.encode(event).decode() if as_json else _line(event))
     if not count:

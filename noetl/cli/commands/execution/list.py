@@ -1,10 +1,9 @@
 """`noetl execution list`: the newest executions of this project."""
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from noetl.adapters.clock.wall import now_ms
 from noetl.cli import options
@@ -15,18 +14,10 @@ from noetl.ports.answers import ExecutionRow
 
 if TYPE_CHECKING:
     from noetl.cli.connection.connection import Connection
+    from noetl.ports.store import Find
 
 PAGE = 500
 NONE = "no executions; start one with: noetl run FILE"
-
-
-class ListChoices(TypedDict):
-    """Which executions are wanted."""
-
-    status: str | None
-    path: str | None
-    limit: int
-    children: bool
 
 
 @click.command("list", cls=Command)
@@ -38,38 +29,36 @@ class ListChoices(TypedDict):
 @click.option("--all", "children", is_flag=True, help="Also those that other executions started.")
 @options.server
 @options.as_json
-async def command(as_json: bool, **filters: Unpack[ListChoices]) -> None:
+async def command(status: str | None, path: str | None, limit: int, *, children: bool, as_json: bool) -> None:
     """List the newest executions of this project, or of the server."""
     from noetl.cli.connection.connection import connect, has_data
     from noetl.cli.connection.embedded_engine import current_settings
+    from noetl.ports.store import Find
 
     settings = current_settings()
     rows: list[ExecutionRow] = []
     if has_data(settings):
         async with connect(settings) as connection:
-            rows = await _rows(connection, filters)
-    some = filters["status"] or filters["path"]
-    empty = "no such executions; see all with: noetl execution list" if some else NONE
+            find = Find(status=status, path=path, children=children)
+            rows = await _rows(connection, find, limit)
+    empty = "no such executions; see all with: noetl execution list" if status or path else NONE
     emit_list(rows, _line, fields=dict, empty=empty, as_json=as_json)
 
 
-async def _rows(connection: "Connection", filters: ListChoices) -> list[ExecutionRow]:
+async def _rows(connection: "Connection", find: "Find", limit: int) -> list[ExecutionRow]:
     from noetl.ports.front import listed
-    from noetl.ports.store import Find
 
     now = now_ms()
     rows: list[ExecutionRow] = []
-    cursor = None
-    while len(rows) < filters["limit"]:
-        some = min(PAGE, filters["limit"] - len(rows))
-        find = Find(status=filters["status"], path=filters["path"], children=filters["children"])
-        page = await connection.front.executions(msgspec.structs.replace(find, cursor=cursor, limit=some))
+    while len(rows) < limit:
+        find.limit = min(PAGE, limit - len(rows))
+        page = await connection.front.executions(find)
         for item in page.items:
             running = item.status in ("pending", "running", "waiting")
             interrupted = running and await connection.interrupted(item.execution_id)
             rows.append({**listed(item, now), "interrupted": interrupted})
-        cursor = page.cursor
-        if cursor is None:
+        find.cursor = page.cursor
+        if find.cursor is None:
             break
     return rows
 

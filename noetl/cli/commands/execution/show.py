@@ -38,7 +38,7 @@ def _lines(result: ExecutionResult) -> list[str]:
         f"execution  {result['execution_id']}",
         f"playbook   {playbook['path']} v{playbook['version']}{_executor(playbook)}",
         f"status     {result['status']} after {duration(result['duration_ms'])}",
-        f"counts     {', '.join(f'{number} {_words(name)}' for name, number in counts.items())}",
+        f"counts     {', '.join(f'{count} {name}' for name, count in counts.items()).replace('_', ' ')}",
     ]
     if "stuck" in result:
         lines.append(f"stuck      since {result['stuck']['since']}: {result['stuck']['message']}")
@@ -57,10 +57,6 @@ def _lines(result: ExecutionResult) -> list[str]:
         lines.append(f"step       {name:<{width}}  {step['status']}{runs}")
     lines += [f"failure    {item['step']}, {failure_fate(item)}" for item in result["failures"]]
     return lines
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _executor(playbook: PlaybookFields) -> str:

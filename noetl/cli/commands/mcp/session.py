@@ -30,15 +30,12 @@ class ToolProvider(Protocol):
 
     def list_tools(self) -> list[Message]:
         """Every tool as clients see it, always in one order."""
-        ...
 
     def knows(self, name: str) -> str | None:
         """None when there is such a tool, else what to say."""
-        ...
 
     async def call(self, name: str, arguments: Mapping[str, Json], request: ToolRequest) -> Message:
         """The result of a call; what goes wrong in it is part of the result."""
-        ...
 
 
 @dataclass(slots=True)
@@ -75,7 +72,6 @@ class Session:
             await self.send(answers)
 
     async def _batch_reply(self, message: Json) -> Message | None:
-        """The answer to a message of a list."""
         try:
             incoming = protocol.read(message)
             if isinstance(incoming, Request):
@@ -149,7 +145,6 @@ class Session:
             await self.send(answer)
 
     async def _result(self, request: Request, call: ToolRequest) -> Message:
-        """What a request is answered."""
         if request.version is not None:
             check_version(request)
         method = request.method

@@ -39,7 +39,6 @@ class LineWriter:
         self.gone = False
 
     async def send(self, message: object) -> None:
-        """Write a message as one line."""
         line = msgspec.json.encode(message) + b"\n"
         await asyncio.get_running_loop().run_in_executor(self._executor, self._write, line)
 

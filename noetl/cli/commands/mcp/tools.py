@@ -46,12 +46,10 @@ class ToolSpec:
 
     @property
     def schema(self) -> Message:
-        """What its arguments must be."""
         schema: Message = {"type": "object", "properties": self.arguments}
         return {**schema, "required": list(self.required), "additionalProperties": False}
 
     def listed(self) -> Message:
-        """The tool as clients see it."""
         hints = {
             "readOnlyHint": not self.changes,
             "destructiveHint": self.ends,
@@ -262,18 +260,15 @@ class Toolbox:
         self._offers = {offer.name: offer for offer in TOOLS if not (read_only and offer.changes)}
 
     def list_tools(self) -> list[Message]:
-        """Every tool, in the order of the table."""
         return [offer.listed() for offer in self._offers.values()]
 
     def knows(self, name: str) -> str | None:
-        """None when there is such a tool, else what to say."""
         if name in self._offers:
             return None
         near = nearest(name, self._offers)
         return f"there is no tool {name!r}; " + (f"did you mean {near!r}?" if near else "see tools/list")
 
     async def call(self, name: str, arguments: work.Arguments, request: ToolRequest) -> Message:
-        """The result of a call."""
         offer = self._offers[name]
         wrong = schema_problem(offer.schema, dict(arguments), "arguments")
         if wrong is not None:

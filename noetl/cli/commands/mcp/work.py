@@ -52,7 +52,6 @@ def findings(diagnostics: Iterable[Diagnostic]) -> list[dict[str, str | int | No
 
 
 async def validate(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
-    """Every finding of a playbook."""
     from noetl.cli.playbooks.validation import check, tally
 
     checked = await asyncio.to_thread(check, _source(arguments), strict=bool(arguments.get("strict")))
@@ -66,7 +65,6 @@ async def validate(product: SharedConnection, arguments: Arguments, request: Too
 
 
 async def tool_kinds(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
-    """The kinds, or one in full."""
     from noetl import tools
     from noetl.cli.tool_page import facts
 
@@ -78,7 +76,6 @@ async def tool_kinds(product: SharedConnection, arguments: Arguments, request: T
 
 
 async def register(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
-    """Keep a playbook."""
     connection = await product.for_running()
     text, file = await _runnable_text(connection, _source(arguments))
     entry = await connection.front.register(text, file, caller("mcp"))
@@ -97,7 +94,6 @@ async def _runnable_text(connection: Connection, source: Source) -> tuple[str, s
 
 
 async def playbooks(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
-    """What is registered, or the text of one."""
     if not has_data(product.settings) and "path" not in arguments:
         return {"items": []}
     async with product.for_reading() as connection:
@@ -131,7 +127,6 @@ async def test(product: SharedConnection, arguments: Arguments, request: ToolReq
 
 
 async def run(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
-    """Start a playbook and wait for its end."""
     ask = Ask(
         workload=arguments.get("workload", {}),
         idempotency_key=arguments.get("idempotency_key"),
@@ -150,7 +145,6 @@ async def run(product: SharedConnection, arguments: Arguments, request: ToolRequ
 
 
 async def retry(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
-    """Run again from what failed, and wait for the end."""
     connection = await product.for_running()
     started = await connection.front.retry(
         await find_execution(connection.front, arguments["execution"]), arguments.get("step"), caller("mcp")
@@ -214,7 +208,6 @@ ENDED = ("step.done", "step.failed", "loop.done")
 
 
 async def executions(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
-    """The newest executions."""
     if not has_data(product.settings):
         return {"items": []}
     query = Find(status=arguments.get("status"), path=arguments.get("path"), limit=arguments.get("limit", 20))
@@ -270,7 +263,6 @@ async def events(product: SharedConnection, arguments: Arguments, request: ToolR
 
 
 async def render(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
-    """A template's value."""
     async with product.for_reading() as connection:
         execution_id = await find_execution(connection.front, arguments["execution"])
         return {
@@ -279,14 +271,12 @@ async def render(product: SharedConnection, arguments: Arguments, request: ToolR
 
 
 async def cancel(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
-    """End an execution."""
     return await _send_control(
         product, arguments, Control("cancel", why=arguments.get("why"), by=caller("mcp"))
     )
 
 
 async def signal(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
-    """Tell an execution what it waits for."""
     return await _send_control(
         product,
         arguments,
