@@ -12,8 +12,8 @@ from noetl.ports.store import AccessToken
 from noetl.server.access import NotProven, Who
 from noetl.server.oidc import Oidc, Provider
 
-KNOWN_S = 5.0  # so long a token that was looked up is believed; a deleted one is good for no longer
-KNOWN_MOST = 1024
+TOKEN_FRESH_S = 5.0  # so long a token that was looked up is believed; a deleted one is good for no longer
+TOKENS_MAX = 1024
 LONGEST = 16 * 1024
 NO_TOKEN = "0" * 64
 
@@ -36,7 +36,7 @@ class Doorkeeper:
     ) -> None:
         self._find, self._now, self._clock = auth.find, now, clock
         self._provider = Provider(auth.oidc, now) if auth.oidc is not None else None
-        self._known: OrderedDict[str, tuple[float, AccessToken]] = OrderedDict()
+        self._tokens: OrderedDict[str, tuple[float, AccessToken]] = OrderedDict()
 
     async def who(self, bearer: str) -> Who:
         """The owner of a token; raises NotProven."""
@@ -60,15 +60,15 @@ class Doorkeeper:
         return Who(token.name, frozenset(token.scopes), tuple(token.prefixes), key=f"token:{token.id}")
 
     async def _token(self, token_id: str) -> AccessToken | None:
-        cached = self._known.get(token_id)
+        cached = self._tokens.get(token_id)
         if cached is not None and cached[0] > self._clock():
             return cached[1]
-        self._known.pop(token_id, None)
+        self._tokens.pop(token_id, None)
         try:
             token = await self._find(token_id)
         except NotFound:
             return None
-        self._known[token_id] = (self._clock() + KNOWN_S, token)
-        if len(self._known) > KNOWN_MOST:
-            self._known.popitem(last=False)
+        self._tokens[token_id] = (self._clock() + TOKEN_FRESH_S, token)
+        if len(self._tokens) > TOKENS_MAX:
+            self._tokens.popitem(last=False)
         return token

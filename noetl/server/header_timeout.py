@@ -11,14 +11,14 @@ from typing import Any
 HEAD_S = 10.0  # from a connection's first moment, or a request's first byte, to the end of its headers
 BODY_S = 120.0  # from there to the end of its body
 HEAD_BYTES = 64 * 1024  # of a request that is still only headers
-DESCRIPTORS_KEPT = 128  # for stores, workers and files
+DESCRIPTORS_RESERVED = 128  # for stores, workers and files
 CONNECTIONS_MOST = 4096
 
 
 def connections_most() -> int:
     """How many connections may be open at one time: the descriptors, less what the process needs itself."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    available = CONNECTIONS_MOST if soft == resource.RLIM_INFINITY else soft - DESCRIPTORS_KEPT
+    available = CONNECTIONS_MOST if soft == resource.RLIM_INFINITY else soft - DESCRIPTORS_RESERVED
     return max(16, min(CONNECTIONS_MOST, available))
 
 

@@ -18,7 +18,7 @@ from noetl.errors import NotFound
 from noetl.ports.front import Front
 
 PAGE = 200  # rows
-KEPT = 12
+READINGS_MAX = 12
 _EVENTS = msgspec.json.Decoder(list[Event])
 
 
@@ -43,21 +43,21 @@ class Readings:
 
     def __init__(self, front: Front) -> None:
         self._front = front
-        self._kept: OrderedDict[str, Reading] = OrderedDict()
+        self._readings: OrderedDict[str, Reading] = OrderedDict()
 
     async def newest(self, execution_id: str) -> Reading:
         """An execution's reading, brought up to its newest event; raises NotFound."""
-        reading = self._kept.get(execution_id)
+        reading = self._readings.get(execution_id)
         if reading is None:
-            reading = self._kept[execution_id] = Reading(execution_id)
-        self._kept.move_to_end(execution_id)
-        while len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
+            reading = self._readings[execution_id] = Reading(execution_id)
+        self._readings.move_to_end(execution_id)
+        while len(self._readings) > READINGS_MAX:
+            self._readings.popitem(last=False)
         async with reading.lock:
             async for seq, event in events_from(self._front, execution_id, reading.seq + 1):
                 reading.take(seq, event)
         if reading.seq == 0:
-            self._kept.pop(execution_id, None)
+            self._readings.pop(execution_id, None)
             await self._front.execution(execution_id)  # says that there is none
         return reading
 

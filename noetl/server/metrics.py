@@ -29,7 +29,7 @@ class EventTally:
             "noetl_commit_seconds", "From a decision to its commit.", buckets=SECONDS, registry=None
         )
 
-    def heard(self, execution_id: str, first: int, events: list[Event]) -> None:
+    def count(self, execution_id: str, first: int, events: list[Event]) -> None:
         """Count committed events."""
         self.events += len(events)
         decided = next((event.ts for event in events if event.by == "s"), None)

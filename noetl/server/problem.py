@@ -32,7 +32,7 @@ PROBLEMS = {  # by status: the code and the title
 }
 RETRY_AFTER_S = 1
 ROUTES = "the routes are listed in /api/openapi.json"
-SHOWN = 80
+VALUE_CHARS = 80
 
 
 class Problem(Exception):
@@ -153,7 +153,7 @@ async def _of_validation(request: Request, error: Exception) -> Response:
 def _mistake(item: dict[str, Any]) -> str:
     """What is wrong with one part of a request: which, why, and the value seen."""
     place, why = ".".join(map(str, item["loc"])), str(item["msg"])
-    value_seen = "" if item["type"] == "missing" else f", not '{str(item['input'])[:SHOWN]}'"
+    value_seen = "" if item["type"] == "missing" else f", not '{str(item['input'])[:VALUE_CHARS]}'"
     return f"{place}: {why[:1].lower()}{why[1:]}{value_seen}"
 
 

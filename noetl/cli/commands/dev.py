@@ -81,7 +81,7 @@ class FolderWatcher:
 
     def __init__(self, front: "Front", folder: Path) -> None:
         self.front, self.folder = front, folder
-        self._seen: dict[str, float] = {}
+        self._changed_at: dict[str, float] = {}
 
     async def keep_looking(self) -> None:
         """Look again and again."""
@@ -103,8 +103,8 @@ class FolderWatcher:
             for name in find([str(self.folder)]):
                 with suppress(OSError):
                     moment = Path(name).stat().st_mtime
-                    if self._seen.get(name) != moment:
-                        self._seen[name] = moment
+                    if self._changed_at.get(name) != moment:
+                        self._changed_at[name] = moment
                         changed.append(read(name))
         return changed
 
@@ -118,7 +118,7 @@ class FolderWatcher:
         except PlaybookError:
             print_findings(source)
         except BackendError as error:
-            self._seen.pop(source.name, None)  # the next look tries it again
+            self._changed_at.pop(source.name, None)  # the next look tries it again
             note(f"cannot register {source.name}: {error.message}")
         else:
             note(f"registered {entry.path} v{entry.version}  {source.name}")

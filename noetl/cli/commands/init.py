@@ -33,7 +33,7 @@ def command(name: str | None, as_json: bool) -> int:
 
     project = begin(name)
     if as_json:
-        facts = {"folder": os.path.abspath(project.folder), "files": project.files, "kept": project.kept}
+        facts = {"folder": os.path.abspath(project.folder), "files": project.files, "kept": project.existing}
         emit_json({**facts, "next": project.commands})
     else:
         _tell(project)
@@ -43,9 +43,9 @@ def command(name: str | None, as_json: bool) -> int:
 def _tell(project: "Project") -> None:
     for file in project.files:
         emit(os.path.normpath(os.path.join(project.folder, file)))
-    for file in project.kept:
+    for file in project.existing:
         note(f"{file} was there already and is as it was")
-    if ".gitignore" in project.kept:
+    if ".gitignore" in project.existing:
         note("add .noetl/ to .gitignore: executions are kept there")
     note("\nnext:")
     for line in project.commands:

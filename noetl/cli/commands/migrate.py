@@ -34,7 +34,7 @@ Exit codes: 0 done, 1 a file is not valid YAML or --check found something to cha
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class MigrateOptions:
     """What to do with a migrated text."""
 
     write: bool
@@ -71,25 +71,25 @@ def command(
     if report and diff:
         raise click.UsageError("--report and --diff exclude each other")
     if report:
-        return _report(sources.find(playbooks), Wanted(write, check, diff=False), as_json)
+        return _report(sources.find(playbooks), MigrateOptions(write, check, diff=False), as_json)
     if as_json:
-        return _as_json(sources.find(playbooks), Wanted(write, check, diff=False))
-    wanted = Wanted(write, check, diff or not (write or check))
-    codes = [_migrate_one(name, wanted, quiet) for name in sources.find(playbooks)]
+        return _as_json(sources.find(playbooks), MigrateOptions(write, check, diff=False))
+    options = MigrateOptions(write, check, diff or not (write or check))
+    codes = [_migrate_file(name, options, quiet) for name in sources.find(playbooks)]
     return max(codes)
 
 
-def _as_json(names: list[str], wanted: Wanted) -> int:
+def _as_json(names: list[str], options: MigrateOptions) -> int:
     """Every file with what was changed in it, what needs a look, and its text as it became."""
-    results = [_examined(name, wanted) for name in names]
+    results = [_examined(name, options) for name in names]
     changed = sum(1 for file, _ in results if file.get("changed"))
-    emit_json({"files": [file for file, _ in results], "changed": changed, "written": wanted.write})
+    emit_json({"files": [file for file, _ in results], "changed": changed, "written": options.write})
     return max(code for _, code in results)
 
 
-def _report(names: list[str], wanted: Wanted, as_json: bool) -> int:
+def _report(names: list[str], options: MigrateOptions, as_json: bool) -> int:
     """One page about all files: how they come over, and what is said of them how often."""
-    results = [_reported(name, wanted) for name in names]
+    results = [_reported(name, options) for name in names]
     report = Report(tuple(file for file, _ in results))
     if as_json:
         emit_json(report.as_json())
@@ -98,11 +98,11 @@ def _report(names: list[str], wanted: Wanted, as_json: bool) -> int:
     return max(code for _, code in results)
 
 
-def _reported(name: str, wanted: Wanted) -> tuple[FileReport, int]:
+def _reported(name: str, options: MigrateOptions) -> tuple[FileReport, int]:
     from noetl.dsl.load import load
     from noetl.tools import kinds
 
-    file, code = _examined(name, wanted)
+    file, code = _examined(name, options)
     if "error" in file:
         return FileReport(name, "refused", findings=(str(file["error"]),)), EXIT_USAGE
     if "diagnostics" in file:
@@ -114,11 +114,11 @@ def _reported(name: str, wanted: Wanted) -> tuple[FileReport, int]:
     return FileReport(file["file"], state, rewrites, looks, tuple(errors)), code
 
 
-def _examined(name: str, wanted: Wanted) -> tuple[dict[str, Any], int]:
+def _examined(name: str, options: MigrateOptions) -> tuple[dict[str, Any], int]:
     try:
         source = sources.read(name)
         migrated = _migrated(source)
-        if wanted.write and migrated.changed and name != STDIN:
+        if options.write and migrated.changed and name != STDIN:
             _replace(name, migrated.text)
     except PlaybookError as error:
         findings = [finding_fields(item) for item in error.diagnostics]
@@ -130,7 +130,7 @@ def _examined(name: str, wanted: Wanted) -> tuple[dict[str, Any], int]:
         for note in migrated.notes
     ]
     file = {"file": source.name, "changed": migrated.changed, "notes": notes, "text": migrated.text}
-    return file, 1 if wanted.check and migrated.changed else 0
+    return file, 1 if options.check and migrated.changed else 0
 
 
 def _migrated(source: Source) -> "Migrated":
@@ -140,11 +140,11 @@ def _migrated(source: Source) -> "Migrated":
     return migrate(source.data, kinds=kinds())
 
 
-def _migrate_one(name: str, wanted: Wanted, quiet: bool) -> int:
+def _migrate_file(name: str, options: MigrateOptions, quiet: bool) -> int:
     try:
         source = sources.read(name)
         migrated = _migrated(source)
-        _deliver(name, source, migrated, wanted)
+        _deliver(name, source, migrated, options)
     except PlaybookError as error:
         from noetl.cli.formats.text import findings_text
 
@@ -154,17 +154,17 @@ def _migrate_one(name: str, wanted: Wanted, quiet: bool) -> int:
         failure(error.code, error.message, error.hint)
         return EXIT_USAGE
     if not quiet:
-        _tell(source, migrated, wanted)
-    return 1 if wanted.check and migrated.changed else 0
+        _tell(source, migrated, options)
+    return 1 if options.check and migrated.changed else 0
 
 
-def _deliver(name: str, source: Source, migrated: "Migrated", wanted: Wanted) -> None:
+def _deliver(name: str, source: Source, migrated: "Migrated", options: MigrateOptions) -> None:
     """Print the diff and write the file, as far as that was asked for."""
-    if wanted.diff and migrated.changed:
+    if options.diff and migrated.changed:
         emit(_unified(source.name, source.data.decode(), migrated.text))
-    if wanted.write and name == STDIN:
+    if options.write and name == STDIN:
         click.echo(migrated.text, nl=False)
-    elif wanted.write and migrated.changed:
+    elif options.write and migrated.changed:
         _replace(name, migrated.text)
 
 
@@ -208,7 +208,7 @@ def _replace(name: str, text: str) -> None:
         raise RequestError(f"cannot write '{name}': {error.strerror or error}") from error
 
 
-def _tell(source: Source, migrated: "Migrated", wanted: Wanted) -> None:
+def _tell(source: Source, migrated: "Migrated", options: MigrateOptions) -> None:
     """The notes of one file, and one line that says how it went."""
     paint = Paint(colourful(sys.stderr))
     for item in migrated.notes:
@@ -218,7 +218,7 @@ def _tell(source: Source, migrated: "Migrated", wanted: Wanted) -> None:
         note(f"{paint('ok', 'good')}: {source.name}: nothing to migrate")
         return
     looks = sum(1 for item in migrated.notes if item.look)
-    verb = "rewritten" if wanted.write else "would be rewritten"
+    verb = "rewritten" if options.write else "would be rewritten"
     rest = f", {counted(looks, 'place')} to look at" if looks else ""
-    how = paint("failed", "error") if wanted.check else paint("ok", "good")
+    how = paint("failed", "error") if options.check else paint("ok", "good")
     note(f"{how}: {source.name}: {counted(len(migrated.notes) - looks, 'place')} {verb}{rest}")

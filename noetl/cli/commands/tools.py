@@ -32,14 +32,14 @@ def command(kind: str | None, form: str) -> int:
     from noetl import tools
 
     if kind is not None:
-        emit(_one(tools.get(kind), form))
+        emit(_tool_text(tools.get(kind), form))
         return 0
     names = sorted({*tools.own(), *tools.installed()})
-    emit(_all([tools.get(name) for name in names], form))
+    emit(_list_text([tools.get(name) for name in names], form))
     return 0
 
 
-def _one(tool: "Tool", form: str) -> str:
+def _tool_text(tool: "Tool", form: str) -> str:
     from noetl.cli.tool_page import facts, markdown_page, text_page
 
     if form == "json":
@@ -47,7 +47,7 @@ def _one(tool: "Tool", form: str) -> str:
     return markdown_page(tool) if form == "markdown" else text_page(tool, Paint(colourful(sys.stdout)))
 
 
-def _all(tools: list["Tool"], form: str) -> str:
+def _list_text(tools: list["Tool"], form: str) -> str:
     from noetl.cli.tool_page import facts
 
     if form == "json":

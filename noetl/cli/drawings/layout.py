@@ -149,14 +149,14 @@ def _way(slots: list[_Slot], ranks: list[int], line: Line, turned: bool) -> list
 def _rows(slots: list[_Slot], start: int) -> list[list[int]]:
     """The slots of each rank in the order a walk downward from the start meets them."""
     rows: list[list[int]] = [[] for _ in range(max(slot.rank for slot in slots) + 1)]
-    seen: set[int] = set()
+    visited: set[int] = set()
     for root in [start, *range(len(slots))]:
         stack = [root]
         while stack:
             slot = stack.pop()
-            if slot in seen:
+            if slot in visited:
                 continue
-            seen.add(slot)
+            visited.add(slot)
             rows[slots[slot].rank].append(slot)
             stack.extend(reversed(slots[slot].downs))
     return rows

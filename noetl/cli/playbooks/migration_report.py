@@ -85,11 +85,11 @@ def _section(title: str, counts: Mapping[str, Mapping[str, int]]) -> Iterable[st
             yield f"  {count['places']:>5} in {count['files']:<4} {what}"
 
 
-def _counts(said: Iterable[tuple[str, ...]]) -> dict[str, dict[str, int]]:
+def _counts(messages_by_file: Iterable[tuple[str, ...]]) -> dict[str, dict[str, int]]:
     """How often each thing was said, and in how many files; the most frequent first."""
     places: Counter[str] = Counter()
     files: Counter[str] = Counter()
-    for messages in said:
+    for messages in messages_by_file:
         kinds = [_general(message) for message in messages]
         places.update(kinds)
         files.update({*kinds})

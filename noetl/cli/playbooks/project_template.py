@@ -138,7 +138,7 @@ class Project:
 
     folder: str
     files: list[str]
-    kept: list[str]
+    existing: list[str]
     commands: list[str]
 
 

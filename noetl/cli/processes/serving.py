@@ -24,7 +24,7 @@ def options_for(settings: Settings, engine: Engine) -> "Options":
     from noetl.server.options import Options
 
     tally = EventTally()
-    engine.listeners += [tally.heard, tell]
+    engine.listeners += [tally.count, tell]
     names = sorted({*tools.own(), *tools.installed()})
     kinds = [tools.get(name) for name in names]
     return Options(

@@ -142,13 +142,13 @@ class Progress:
             step.loop = loop or LoopProgress(data["total"], event.ts)
             step.loop.began = event.ts
 
-    def _restored(self, event: Event, data: EventFields) -> None:
+    def _loop_restored(self, event: Event, data: EventFields) -> None:
         step = self._step(data["step"])
         loop = step.loop = step.loop or LoopProgress(data["total"], event.ts)
         loop.kept += len(data["iterations"])
         loop.done += len(data["iterations"])
 
-    def _kept(self, event: Event, data: EventFields) -> None:
+    def _execution_restored(self, event: Event, data: EventFields) -> None:
         for name, count in data.get("steps", {}).items():
             step = self._step(name)
             step.runs, step.began, step.ended = count["runs"], event.ts, event.ts
@@ -230,8 +230,8 @@ def waits_for(data: EventFields) -> str:
 
 
 HANDLERS: dict[str, Callable[[Progress, Event, EventFields], None]] = {
-    "execution.restored": Progress._kept,
-    "loop.restored": Progress._restored,
+    "execution.restored": Progress._execution_restored,
+    "loop.restored": Progress._loop_restored,
     "step.scheduled": Progress._scheduled,
     "step.started": Progress._started,
     "task.started": Progress._task_started,

@@ -15,8 +15,8 @@ from noetl.ports.store import PlaybookText
 
 TONES: dict[str, Tone] = {"completed": "good", "paused": "warning", "interrupted": "warning"}
 ENDED = ("completed", "failed", "cancelled")
-SHOWN_INPUT = 600
-SHOWN_FAILURES = 10
+INPUT_CHARS = 600
+FAILURES_MAX = 10
 
 
 def compile_entry(entry: PlaybookText) -> Program:
@@ -60,12 +60,12 @@ def failure_fate(failure: Failure) -> str:
 
 def _failure_lines(failures: list[Failure], paint: Paint) -> list[str]:
     lines = []
-    for item in failures[:SHOWN_FAILURES]:
+    for item in failures[:FAILURES_MAX]:
         mark = paint("failed", "warning" if item.get("answered") else "error")
         message = (item["error"] or {}).get("message", "no error was given")
         lines.append(f"  {mark}  {item['step']}, {failure_fate(item)}: {message}")
-    if len(failures) > SHOWN_FAILURES:
-        lines.append(f"  … and {counted(len(failures) - SHOWN_FAILURES, 'more failure')}")
+    if len(failures) > FAILURES_MAX:
+        lines.append(f"  … and {counted(len(failures) - FAILURES_MAX, 'more failure')}")
     return lines
 
 
@@ -94,14 +94,14 @@ def detail_lines(
     printed += new
     lines: list[str] = []
     for name, text in new:
-        lines_shown = [safe(line if name != "input" else _cut(line)) for line in text]
+        printable_lines = [safe(line if name != "input" else _cut(line)) for line in text]
         lines += [
-            f"{indent}{name if not at else '':<6} {line}".rstrip() for at, line in enumerate(lines_shown)
+            f"{indent}{name if not at else '':<6} {line}".rstrip() for at, line in enumerate(printable_lines)
         ]
     return lines
 
 
-def _cut(text: str, limit: int = SHOWN_INPUT) -> str:
+def _cut(text: str, limit: int = INPUT_CHARS) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
 
 
@@ -114,7 +114,7 @@ def stuck_lines(result: ExecutionResult, paint: Paint) -> list[str]:
     ]
 
 
-def short_json(value: object, limit: int = SHOWN_INPUT) -> str:
+def short_json(value: object, limit: int = INPUT_CHARS) -> str:
     """A value as one line of JSON, cut where it is long."""
     return _cut(msgspec.json.encode(value).decode(), limit)
 

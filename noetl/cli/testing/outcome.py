@@ -66,7 +66,7 @@ class Session:
 
     settings: "Settings"
     only: str | None = None
-    shown: TestListener | None = None
+    listener: TestListener | None = None
     outcomes: list[Outcome] = field(default_factory=list)
     unusable: list[CaseFile] = field(default_factory=list)
     unreadable: list[RequestError] = field(default_factory=list)
@@ -81,14 +81,14 @@ class Session:
             return
         if not file.ok:
             self.unusable.append(file)
-            if self.shown is not None:
-                self.shown.unusable(file)
+            if self.listener is not None:
+                self.listener.unusable(file)
             return
         for case in file.suite.cases:
             if self.only is None or self.only in case.name:
                 self.outcomes.append(run(file, case, self.settings, self.covered))
-                if self.shown is not None:
-                    self.shown.ended(self.outcomes[-1])
+                if self.listener is not None:
+                    self.listener.ended(self.outcomes[-1])
 
     @property
     def failed(self) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from noetl.worker.scripted_toolbox import Called
 
 SORTS = {"rule": "rule", "before": "before-rule", "admit": "admission rule"}
-GUARD_SHOWN = 60
+GUARD_CHARS = 60
 COURSE_MAX = 12
 
 
@@ -120,7 +120,7 @@ def _unmatched_rule(rule: "RuleUse") -> str:
 
 
 def _guard(when: object) -> str:
-    return shortened(" ".join(str(when).split()), GUARD_SHOWN)
+    return shortened(" ".join(str(when).split()), GUARD_CHARS)
 
 
 def _times(number: int) -> str:

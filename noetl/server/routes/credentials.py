@@ -46,7 +46,7 @@ async def store_credential(request: Request, name: str, material: dict[str, Json
 async def list_credentials(request: Request, cursor: Cursor = None, limit: Limit = MOST) -> Response:
     """The names of credentials, and when each was last set."""
     require_everywhere(request)
-    names, more = page(await front_of(request).credentials(), lambda one: one[0], cursor, limit)
+    names, more = page(await front_of(request).credentials(), lambda entry: entry[0], cursor, limit)
     return reply({"items": [{"name": name, "set_at": iso(moment)} for name, moment in names], "cursor": more})
 
 

@@ -38,7 +38,7 @@ def _worker(worker: Worker) -> dict[str, object]:
 @router.get("/tools", **describe("read", {200: ToolList}))
 async def tools(request: Request, cursor: Cursor = None, limit: Limit = MOST) -> Response:
     """The installed tool kinds: inputs, knobs, what each returns, an example."""
-    items, more = page(options_of(request).tools, lambda one: str(one["kind"]), cursor, limit)
+    items, more = page(options_of(request).tools, lambda tool: str(tool["kind"]), cursor, limit)
     return reply({"items": items, "cursor": more})
 
 

@@ -40,8 +40,7 @@ Name = Annotated[str, Path(pattern=NAME_PATTERN, description="The name of a sche
 NAME_PARAMETER = parameter(
     "path", "name", "The name of a webhook", required=True, type="string", pattern=NAME_PATTERN
 )
-MADE = (404, 409, 422)
-STARTED = (404, 409, 422)
+FAULTS = (404, 409, 422)
 
 
 # ---- schedules ------------------------------------------------------------------------------------------
@@ -54,11 +53,11 @@ async def list_schedules(request: Request, cursor: Cursor = None, limit: Limit =
     return reply({"items": [schedule_facts(item) for item in items], "cursor": more})
 
 
-@router.post("/schedules", **describe("write", {201: ScheduleItem}, body=ScheduleBody, problems=MADE))
+@router.post("/schedules", **describe("write", {201: ScheduleItem}, body=ScheduleBody, problems=FAULTS))
 async def add_schedule(request: Request) -> Response:
     """Make a schedule: a playbook, and either a cron expression or an interval."""
     body = await read(request, ScheduleBody)
-    return reply(await _kept_schedule(request, body.name, body, new=True), 201)
+    return reply(await _put_schedule(request, body.name, body, new=True), 201)
 
 
 @router.get("/schedules/{name}", **describe("read", {200: ScheduleItem}, problems=(404,)))
@@ -67,15 +66,17 @@ async def show_schedule(request: Request, name: Name) -> Response:
     return reply(schedule_facts(await _own_schedule(request, name)))
 
 
-@router.put("/schedules/{name}", **describe("write", {200: ScheduleItem}, body=ScheduleChange, problems=MADE))
+@router.put(
+    "/schedules/{name}", **describe("write", {200: ScheduleItem}, body=ScheduleChange, problems=FAULTS)
+)
 async def put_schedule(request: Request, name: Name) -> Response:
     """Make a schedule, or put it in the place of the one that has the name."""
     body = await read(request, ScheduleChange)
     await _not_of_others(request, front_of(request).schedule, name)
-    return reply(await _kept_schedule(request, name, body, new=False))
+    return reply(await _put_schedule(request, name, body, new=False))
 
 
-async def _kept_schedule(request: Request, name: str, body: ScheduleChange, *, new: bool) -> JsonObject:
+async def _put_schedule(request: Request, name: str, body: ScheduleChange, *, new: bool) -> JsonObject:
     _require_standing(request, body.path)
     fields = {field: getattr(body, field) for field in ScheduleChange.__struct_fields__}
     ask = ScheduleAsk(**{**fields, "name": name, "by": who_asks(request).name})
@@ -90,7 +91,7 @@ async def delete_schedule(request: Request, name: Name) -> Response:
     return Response(status_code=204)
 
 
-@router.post("/schedules/{name}/run", **describe("run", {201: Begun}, problems=STARTED))
+@router.post("/schedules/{name}/run", **describe("run", {201: Begun}, problems=FAULTS))
 async def run_schedule(request: Request, name: Name) -> Response:
     """Start at once what a schedule starts; its ticks stay where they are."""
     await _own_schedule(request, name)
@@ -113,11 +114,11 @@ async def list_triggers(request: Request, cursor: Cursor = None, limit: Limit = 
     return reply({"items": [trigger_facts(item) for item in items], "cursor": more})
 
 
-@router.post("/triggers", **describe("write", {201: NewTriggerAnswer}, body=TriggerBody, problems=MADE))
+@router.post("/triggers", **describe("write", {201: NewTriggerAnswer}, body=TriggerBody, problems=FAULTS))
 async def add_trigger(request: Request) -> Response:
     """Make a trigger. The secret of a webhook can only be read in this answer."""
     body = await read(request, TriggerBody)
-    return reply(_new_trigger_fields(await _kept_trigger(request, body.name, body, new=True)), 201)
+    return reply(_new_trigger_fields(await _put_trigger(request, body.name, body, new=True)), 201)
 
 
 @router.get("/triggers/{name}", **describe("read", {200: TriggerItem}, problems=(404,)))
@@ -127,16 +128,16 @@ async def show_trigger(request: Request, name: Name) -> Response:
 
 
 @router.put(
-    "/triggers/{name}", **describe("write", {200: NewTriggerAnswer}, body=TriggerChange, problems=MADE)
+    "/triggers/{name}", **describe("write", {200: NewTriggerAnswer}, body=TriggerChange, problems=FAULTS)
 )
 async def put_trigger(request: Request, name: Name) -> Response:
     """Make a trigger, or put it in the place of the one that has the name; a secret not given stays."""
     body = await read(request, TriggerChange)
     await _not_of_others(request, front_of(request).trigger, name)
-    return reply(_new_trigger_fields(await _kept_trigger(request, name, body, new=False)))
+    return reply(_new_trigger_fields(await _put_trigger(request, name, body, new=False)))
 
 
-async def _kept_trigger(request: Request, name: str, body: TriggerChange, *, new: bool) -> NewTrigger:
+async def _put_trigger(request: Request, name: str, body: TriggerChange, *, new: bool) -> NewTrigger:
     _require_standing(request, body.path)
     if body.kind == "nats":  # a subject belongs to no path
         require_everywhere(request)
@@ -153,7 +154,7 @@ async def delete_trigger(request: Request, name: Name) -> Response:
     return Response(status_code=204)
 
 
-@router.post("/triggers/{name}/run", **describe("run", {201: Begun}, body=FireBody, problems=STARTED))
+@router.post("/triggers/{name}/run", **describe("run", {201: Begun}, body=FireBody, problems=FAULTS))
 async def run_trigger(request: Request, name: Name) -> Response:
     """Start what a trigger starts, with a payload, as if a message had said it."""
     body = await read(request, FireBody)
@@ -182,7 +183,7 @@ def _new_trigger_fields(new_trigger: NewTrigger) -> dict[str, object]:
         {202: Begun},
         body=Any,
         optional_body=True,
-        problems=STARTED,
+        problems=FAULTS,
         parameters=(NAME_PARAMETER, KEY_PARAMETER),
     ),
 )

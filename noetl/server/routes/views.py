@@ -257,7 +257,7 @@ async def found(
 ) -> Response:
     """A page of the events that match, wherever it lies, and how many match in all."""
     total = (await _reading(request, execution_id)).seq
-    query = _Wanted(name, step, task, iteration, text)
+    query = EventQuery(name, step, task, iteration, text)
     items: list[EventEnvelope] = []
     matching = 0 if query.picky else offset
     async for seq, event in events_from(front_of(request), execution_id, 1 if query.picky else offset + 1):
@@ -270,7 +270,7 @@ async def found(
     return reply({"total": matching if query.picky else total, "items": items})
 
 
-class _Wanted:
+class EventQuery:
     """Which events a reader looks for."""
 
     def __init__(self, *wishes: str | None) -> None:

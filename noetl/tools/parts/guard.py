@@ -18,7 +18,7 @@ class Refused(OSError):
     """An address that this deployment does not let playbooks reach."""
 
     def __init__(self, host: str, address: str) -> None:
-        self.host, self.address, self.found = host, address, class_of(address)
+        self.host, self.address, self.address_class = host, address, class_of(address)
         super().__init__(errno.EACCES, os.strerror(errno.EACCES))
 
     @property
@@ -26,8 +26,8 @@ class Refused(OSError):
         """Why there was no connection, and what an operator can do."""
         leads = f"{self.host!r} leads to {self.address}" if self.host != self.address else self.address
         return (
-            f"{leads}, a {self.found.replace('_', '-')} address, which this deployment does not let "
-            f"playbooks reach; NOETL_ALLOW_NETWORKS={self.found} would"
+            f"{leads}, a {self.address_class.replace('_', '-')} address, which this deployment does not let "
+            f"playbooks reach; NOETL_ALLOW_NETWORKS={self.address_class} would"
         )
 
 

@@ -188,7 +188,7 @@ def explain(problem: "ClientError | TimeoutError | OSError", url: str) -> Envelo
 
     match problem:
         case aiohttp.ClientConnectorError(os_error=Refused() as refused):
-            return say("network", refused.sentence, code=refused.found)
+            return say("network", refused.sentence, code=refused.address_class)
         case aiohttp.ClientConnectorDNSError():
             cause = problem.os_error
             again = isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_AGAIN

@@ -33,7 +33,7 @@ class Link:
     """A connection that is being made, is there, or is gone; and the tasks that asked for it."""
 
     def __init__(self, connecting: "asyncio.Task[Client]") -> None:
-        self.made, self.used_at = connecting, 0.0
+        self.task, self.used_at = connecting, 0.0
         self._users: WeakSet[asyncio.Task[object]] = WeakSet()
 
     def use(self, task: "asyncio.Task[object] | None", now: float) -> None:
@@ -45,21 +45,21 @@ class Link:
     @property
     def gone(self) -> bool:
         """Whether it has to be made again."""
-        if not self.made.done():
+        if not self.task.done():
             return False
-        return self.made.cancelled() or self.made.exception() is not None or self.made.result().is_closed
+        return self.task.cancelled() or self.task.exception() is not None or self.task.result().is_closed
 
     @property
     def idle(self) -> bool:
         """Whether nobody can be using it."""
-        return self.made.done() and all(task.done() for task in self._users)
+        return self.task.done() and all(task.done() for task in self._users)
 
     async def close(self) -> None:
         """Close it, or do not make it."""
-        self.made.cancel()
-        await asyncio.wait({self.made})
+        self.task.cancel()
+        await asyncio.wait({self.task})
         if not self.gone:
-            await self.made.result().close()
+            await self.task.result().close()
 
 
 class Links:
@@ -79,7 +79,7 @@ class Links:
         link.use(asyncio.current_task(), asyncio.get_running_loop().time())
         self._forget_idle()
         try:
-            return await asyncio.shield(link.made)
+            return await asyncio.shield(link.task)
         except Unreachable as problem:
             raise Failed("connect", str(problem), retryable=problem.retryable) from None
 

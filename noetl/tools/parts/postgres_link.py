@@ -82,18 +82,18 @@ class Types:
     """The parameter types of statements that answer no rows, as they were when last asked for."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, Sequence[object]] = OrderedDict()
+        self._types: OrderedDict[str, Sequence[object]] = OrderedDict()
 
     def get(self, text: str) -> Sequence[object] | None:
-        return self._known.get(text)
+        return self._types.get(text)
 
     def keep(self, text: str, types: Sequence[object]) -> None:
-        self._known[text] = types
-        if len(self._known) > STATEMENTS_MAX:
-            self._known.popitem(last=False)
+        self._types[text] = types
+        if len(self._types) > STATEMENTS_MAX:
+            self._types.popitem(last=False)
 
     def forget(self, text: str) -> None:
-        self._known.pop(text, None)
+        self._types.pop(text, None)
 
 
 def types_of(call: Call) -> Types:

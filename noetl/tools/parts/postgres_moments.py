@@ -17,7 +17,7 @@ INFINITIES = ("infinity", "-infinity")
 _DAYS, _MICROSECONDS = struct.Struct(">i"), struct.Struct(">q")
 _FIRST_DAY = datetime.date(2000, 1, 1).toordinal()
 _FIRST = datetime.datetime(2000, 1, 1)  # noqa: DTZ001 - also of moments without a zone
-_ONE = datetime.timedelta(microseconds=1)
+_MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 async def understand(connection: "Connection") -> None:
@@ -52,7 +52,7 @@ def write_moment(value: datetime.datetime | str) -> bytes:
         return _MICROSECONDS.pack(_far(value, 63))
     if value.tzinfo is not None:
         value = value.astimezone(datetime.UTC).replace(tzinfo=None)
-    return _MICROSECONDS.pack((value - _FIRST) // _ONE)
+    return _MICROSECONDS.pack((value - _FIRST) // _MICROSECOND)
 
 
 def read_moment(raw: bytes, zone: datetime.tzinfo | None) -> object:

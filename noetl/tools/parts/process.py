@@ -40,18 +40,18 @@ class Printed:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.kept = bytearray()
+        self.buffer = bytearray()
         self.dropped = 0
 
     def add(self, data: bytes) -> None:
-        room = max(self.limit - len(self.kept), 0)
-        self.kept += data[:room]
+        room = max(self.limit - len(self.buffer), 0)
+        self.buffer += data[:room]
         self.dropped += max(len(data) - room, 0)
 
     @property
     def text(self) -> str:
         """What was kept, as text that a JSON value can hold."""
-        text = self.kept.decode(errors="replace").replace("\0", "\ufffd")
+        text = self.buffer.decode(errors="replace").replace("\0", "\ufffd")
         return f"{text}\n[{self.dropped} more bytes]" if self.dropped else text
 
 

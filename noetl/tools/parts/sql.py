@@ -52,14 +52,14 @@ class Result:
     rows: list[dict[str, Json]] = field(default_factory=list)
     changed: int = 0
     ref: Reference | None = None  # where the rows are when they are too many to hold
-    held: int = 0  # characters and bytes of the rows
+    held_size: int = 0  # characters and bytes of the rows
 
     def add(self, row: Sequence[object]) -> None:
         """Take one row; Failed (kind `limit`) when the rows have become more than a worker may hold."""
         for value in row:
             if isinstance(value, str | bytes):
-                self.held += len(value)
-        if self.held > HELD_BYTES:
+                self.held_size += len(value)
+        if self.held_size > HELD_BYTES:
             raise Failed("limit", f"the rows hold more than {HELD_BYTES >> 20} MiB; {SMALLER}", answered=True)
         cells = zip(self.columns or (), row, strict=True)
         self.rows.append({name: to_json(value, name) for name, value in cells})

@@ -45,7 +45,7 @@ class FileWriter:
             raise Failed("input", f"{self.form} cannot be appended to; use jsonl or csv, or mode: replace")
         self.part = ""
         self.written = 0
-        self.seen: dict[str, str] = {}
+        self.column_types: dict[str, str] = {}
 
     def begin(self, columns: list[str], rows: list[Row]) -> None:
         """Start with what is there, when appending, or with the names."""
@@ -80,7 +80,7 @@ class FileWriter:
             self._add((b",\n" if self.written else b"[\n") + lines)
         else:
             if self.form == "parquet":
-                check_columns(rows, self.seen)
+                check_columns(rows, self.column_types)
             self._add(encode([*rows], "jsonl"))
         self.written += len(rows)
 

@@ -168,7 +168,7 @@ async def test_a_server_says_what_it_is(server: Served) -> None:
 async def test_readings_beyond_the_kept_ones_are_made_again(
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("noetl.server.log_projections.KEPT", 1)
+    monkeypatch.setattr("noetl.server.log_projections.READINGS_MAX", 1)
     ids = [(await server.run(HELLO))["execution_id"] for _ in range(2)]
     for execution_id in [*ids, *ids]:
         assert (await asked(server, f"/executions/{execution_id}/progress"))["status"] == "completed"

@@ -9,7 +9,7 @@ from noetl.cli.command_classes import Command
 from noetl.cli.terminal import emit, emit_json, note, width_of
 from noetl.ports.answers import Change, Difference
 
-SHOWN = 100
+LINES_MAX = 100
 PAIRS: tuple[Literal["status", "playbook", "error"], ...] = ("status", "playbook", "error")
 VALUES: tuple[Literal["workload", "ctx", "outputs"], ...] = ("workload", "ctx", "outputs")
 
@@ -42,10 +42,10 @@ def _lines(difference: Difference) -> list[str]:
         pair = difference[name]
         lines += [f"{name}: {' -> '.join(short_json(side, 200) for side in pair)}"] if pair else []
     if difference["path"]:
-        lines += ["path:", *(f"  {line}" for line in difference["path"][:SHOWN])]
+        lines += ["path:", *(f"  {line}" for line in difference["path"][:LINES_MAX])]
     for value in VALUES:
         if difference[value]:
-            lines += [f"{value}:", *(f"  {_change(item)}" for item in difference[value][:SHOWN])]
+            lines += [f"{value}:", *(f"  {_change(item)}" for item in difference[value][:LINES_MAX])]
     lines += [f"left out: {count} more in {place}" for place, count in difference["left_out"].items()]
     width = width_of(difference["timing_ms"])
     lines.append("timing:")

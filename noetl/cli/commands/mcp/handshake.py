@@ -15,13 +15,13 @@ from noetl.ports.mcp_protocol import (
 )
 
 SERVER_INFO = {"name": "noetl", "title": "NoETL", "version": __version__}
-LIST_KEPT_MS = 3_600_000  # the tools of a process never change
+LIST_TTL_MS = 3_600_000  # the tools of a process never change
 
 
 def with_result_type(result: Mapping[str, object], *, cacheable: bool = False) -> dict[str, object]:
     """A result as versions without a handshake have it."""
     own = {"resultType": "complete", "_meta": {f"{META}serverInfo": SERVER_INFO}}
-    cache = {"ttlMs": LIST_KEPT_MS, "cacheScope": "private"} if cacheable else {}
+    cache = {"ttlMs": LIST_TTL_MS, "cacheScope": "private"} if cacheable else {}
     return {**result, **own, **cache}
 
 

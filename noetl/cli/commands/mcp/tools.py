@@ -76,7 +76,7 @@ EXECUTION = {
     "execution": _text("The id of the execution, its beginning, @last for your newest, or @last:PATH.")
 }
 STEP = {"step": _text("Only what concerns this step.")}
-ONE = {
+PLAYBOOK_SOURCE = {
     "playbook": _text("The whole text of a playbook, YAML."),
     "file": _text("Or a playbook's file."),
 }
@@ -89,7 +89,7 @@ TOOLS = (
         "Check a playbook",
         "Check a playbook and give every finding: a code, a sentence, line and column, and how to fix it. "
         "Nothing is run or kept.",
-        {**ONE, "strict": {"type": "boolean", "description": "Older spellings are errors."}},
+        {**PLAYBOOK_SOURCE, "strict": {"type": "boolean", "description": "Older spellings are errors."}},
         work.validate,
     ),
     ToolSpec(
@@ -106,7 +106,7 @@ TOOLS = (
         "output, error, ctx and steps; when it fails, also why. When it is not over in time it goes on, and "
         "`execution` tells how it stands.",
         {
-            **ONE,
+            **PLAYBOOK_SOURCE,
             "path": _text("Or the path of a registered playbook, or of one in the project's folder."),
             "version": {
                 "type": "integer",
@@ -134,7 +134,7 @@ TOOLS = (
         "register",
         "Register a playbook",
         "Keep a playbook under its metadata.path; a changed text becomes the next version.",
-        ONE,
+        PLAYBOOK_SOURCE,
         work.register,
         changes=True,
     ),

@@ -26,7 +26,7 @@ from noetl.ports.store import Find
 WAIT_S = 60
 CHECK_S = 0.5
 ANSWER_BYTES = 512 * 1024
-REASONS_SHOWN = 50
+REASONS_MAX = 50
 TEXT = "playbook"  # the name a text without a file is reported under
 
 Arguments = Mapping[str, Any]
@@ -239,7 +239,7 @@ async def why(product: SharedConnection, arguments: Arguments, request: ToolRequ
         explanation = await connection.front.why(
             await find_execution(connection.front, arguments["execution"]), arguments.get("step")
         )
-    left_out = max(0, len(explanation["reasons"]) - REASONS_SHOWN)
+    left_out = max(0, len(explanation["reasons"]) - REASONS_MAX)
     return {**explanation, "reasons": explanation["reasons"][left_out:], "left_out": left_out}
 
 
