@@ -124,7 +124,7 @@ def envelope(execution_id: str, seq: int, event: Event) -> EventEnvelope:
     data = event.data or {}
     task_run = task_run_id(event)
     iteration = f"{event.run}{event.at}" if event.at and event.at.endswith("]") else None
-    shown: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "event_id": f"{execution_id}-{seq}",
         "execution_id": execution_id,
         "seq": seq,
@@ -149,15 +149,15 @@ def envelope(execution_id: str, seq: int, event: Event) -> EventEnvelope:
         "trace_id": execution_id,
         "parent_id": (data.get("parent") or {}).get("execution_id") if event.run is None else None,
     }
-    shown.update({key: value for key, value in optional.items() if value is not None})
-    shown["data"] = data
-    return cast(EventEnvelope, shown)
+    fields.update({key: value for key, value in optional.items() if value is not None})
+    fields["data"] = data
+    return cast(EventEnvelope, fields)
 
 
 def index_of(address: str | None) -> int | list[int] | None:
     """The index of the iteration at an address: a number, a path of them in nested loops, None outside."""
-    found = [int(part) for part in re.findall(r"\[(\d+)\]", address or "")]
-    return found[0] if len(found) == 1 else found or None
+    indexes = [int(part) for part in re.findall(r"\[(\d+)\]", address or "")]
+    return indexes[0] if len(indexes) == 1 else indexes or None
 
 
 def iso(ms: int) -> str:

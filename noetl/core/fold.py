@@ -98,11 +98,11 @@ def _evaluated(state: State, event: Event, data: Evaluated) -> None:
     state.error = data.get("error")
 
 
-def together(one: Any, more: Any) -> Any:
+def together(before: Any, more: Any) -> Any:
     """What a retry keeps, of which some was told before: entries are added, anything else is told once."""
-    if isinstance(one, dict):
-        return patch.deep_merge(one, more)
-    return [*one, *more] if isinstance(one, list) else more
+    if isinstance(before, dict):
+        return patch.deep_merge(before, more)
+    return [*before, *more] if isinstance(before, list) else more
 
 
 def _restored(state: State, event: Event, data: Restored) -> None:
@@ -118,12 +118,12 @@ def _restored(state: State, event: Event, data: Restored) -> None:
 
 def _loop_restored(state: State, event: Event, data: LoopRestored) -> None:
     token, total = data["token"], data["total"]
-    kept = state.kept.get(token)
-    if kept is None:
+    finished = state.kept.get(token)
+    if finished is None:
         loop = LoopState(total=total, marks=bytearray([PENDING]) * total)
-        kept = state.kept[token] = FinishedIterations(loop, data.get("collection"))
+        finished = state.kept[token] = FinishedIterations(loop, data.get("collection"))
     for index, outcome in data["iterations"].items():
-        _note_done(kept.loop, int(index), outcome)
+        _note_done(finished.loop, int(index), outcome)
 
 
 def _started(state: State, event: Event, data: NoData) -> None:
@@ -200,9 +200,9 @@ def _scheduled(state: State, event: Event, data: Scheduled) -> None:
 def _take_kept(state: State, run: Run, data: Scheduled) -> None:
     """A run that goes on with what a retry kept of its loop has the iterations that are over."""
     for token in run.tokens:
-        kept = state.kept.pop(token, None)
-        if kept is not None and data.get("kept"):
-            run.loop = kept.loop
+        finished = state.kept.pop(token, None)
+        if finished is not None and data.get("kept"):
+            run.loop = finished.loop
 
 
 def _bar_others(state: State, join: str, run_id: str) -> None:
@@ -217,9 +217,9 @@ def _bar_others(state: State, join: str, run_id: str) -> None:
 
 
 def _granted(state: State, event: Event, data: LeaseMoved) -> None:
-    known = state.leases.get(data["lease"])
-    if known is not None:
-        known.out, known.given = True, list(state.runs[known.run].answers_left())
+    existing = state.leases.get(data["lease"])
+    if existing is not None:
+        existing.out, existing.given = True, list(state.runs[existing.run].answers_left())
         return
     lease = Lease(
         id=data["lease"],
@@ -358,7 +358,7 @@ def _iteration_failed(state: State, event: Event, data: IterationRecord) -> None
     loop.failed += 1
     _note_error(loop, index, data["error"])
     if len(loop.errors) > ERRORS_KEPT:
-        del loop.errors[str(max(int(known) for known in loop.errors))]
+        del loop.errors[str(max(int(place) for place in loop.errors))]
     _settle_iteration(state, run, event, index)
 
 
@@ -385,10 +385,12 @@ def _forget(state: State, run: Run, prefix: str, inside: str | None = None) -> N
     for address, parked in run.parked.items():
         if address.startswith(prefix) and not _within(address, inside):
             _drop(state, run, parked)
-    for kept in (run.frame, run.outcomes, run.parked):
-        if kept:
-            for address in [one for one in kept if one.startswith(prefix) and not _within(one, inside)]:
-                del kept[address]
+    for by_address in (run.frame, run.outcomes, run.parked):
+        if by_address:
+            for address in [
+                place for place in by_address if place.startswith(prefix) and not _within(place, inside)
+            ]:
+                del by_address[address]
     if state.children:
         for child, waits in list(state.children.items()):
             run_id, _, address = waits.partition(" ")
@@ -415,10 +417,10 @@ def _ended(state: State, event: Event, data: RunEnded) -> None:
         _drop(state, run, parked)
     state.leases.pop(run_id, None)
     if state.leases:  # the chunks of a distributed loop, or what other runs have
-        for lease in [known.id for known in state.leases.values() if known.run == run_id]:
+        for lease in [lease.id for lease in state.leases.values() if lease.run == run_id]:
             del state.leases[lease]
     if state.children:
-        for child in [known for known, waits in state.children.items() if waits.split(" ")[0] == run_id]:
+        for child in [child for child, waits in state.children.items() if waits.split(" ")[0] == run_id]:
             del state.children[child]
     state.steps[step].status = "failed" if event.name == "step.failed" else "done"
     output: Output = data.get("output") or {"status": "error", "error": data.get("error") or {}}

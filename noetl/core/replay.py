@@ -217,16 +217,16 @@ def message_of(row: RecordedRow) -> Message:
 
 def _start_of(row: RecordedRow, message: Start) -> Start:
     data = {event.name: event.data or {} for event in row.events}
-    kept = None
+    retained = None
     if "execution.restored" in data:
         tokens = _kept_tokens(row.events, data["execution.restored"]["tokens"])
-        kept = {"state": _kept_state(row.events), "tokens": tokens}
+        retained = {"state": _kept_state(row.events), "tokens": tokens}
     return msgspec.structs.replace(
         message,
         payload=data["playbook.execution.requested"].get("payload"),
         workload=data["playbook.request.evaluated"].get("workload"),
         diagnostics=data["playbook.request.evaluated"].get("diagnostics", []),
-        kept=kept,
+        kept=retained,
     )
 
 
@@ -244,15 +244,15 @@ def _kept_state(events: Sequence[Event]) -> dict[str, Any]:
 
 def _kept_tokens(events: Sequence[Event], count: int) -> list[dict[str, Any]]:
     """The tokens a retry began with: the first ones of the log, with the iterations they brought."""
-    found: dict[str, dict[str, Any]] = {}
+    tokens: dict[str, dict[str, Any]] = {}
     for event in events:
         data = event.data or {}
-        if event.name == "token.enqueued" and len(found) < count:
-            found[data["token"]] = {key: value for key, value in data.items() if key != "token"}
+        if event.name == "token.enqueued" and len(tokens) < count:
+            tokens[data["token"]] = {key: value for key, value in data.items() if key != "token"}
         elif event.name == "loop.restored":
-            loop = found[data["token"]].setdefault("loop", {**data, "iterations": {}})
+            loop = tokens[data["token"]].setdefault("loop", {**data, "iterations": {}})
             loop["iterations"] |= data["iterations"]
-    return list(found.values())
+    return list(tokens.values())
 
 
 def _report_of(row: RecordedRow, message: Report) -> Report:
@@ -365,11 +365,11 @@ def replay(
 def _decide_again(
     state: State, row: RecordedRow, retraced: _Retraced, program: Callable[[str], Program | None]
 ) -> None:
-    found = program(row.message.hash if isinstance(row.message, Start) else state.hash)
-    if found is not None and state.fragments:
-        found = with_fragments(found, state.fragments)
+    compiled = program(row.message.hash if isinstance(row.message, Start) else state.hash)
+    if compiled is not None and state.fragments:
+        compiled = with_fragments(compiled, state.fragments)
     evaluator = RecordedEvaluator(row.events, state.started_at or row.now)
-    decide(state, message_of(row), row.now, found, evaluator, _Unloaded(), evolve=retraced.evolve)
+    decide(state, message_of(row), row.now, compiled, evaluator, _Unloaded(), evolve=retraced.evolve)
     retraced.end(state)
 
 

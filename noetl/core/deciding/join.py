@@ -34,10 +34,10 @@ def join_decisions(draft: Draft) -> list[JoinDecision]:
     active = {run.step for run in state.runs.values()} | {
         token.step for token in state.tokens.values() if not _joins(draft, token)
     }
-    found = [_verdict(draft, step, active, joins) for step in joins]
-    if not any(verdict.go or verdict.hopeless for verdict in found):
-        found = _break_tie(draft, found, active)
-    return sorted(found, key=lambda verdict: not (verdict.go or verdict.hopeless))
+    decisions = [_verdict(draft, step, active, joins) for step in joins]
+    if not any(verdict.go or verdict.hopeless for verdict in decisions):
+        decisions = _break_tie(draft, decisions, active)
+    return sorted(decisions, key=lambda verdict: not (verdict.go or verdict.hopeless))
 
 
 def _joins(draft: Draft, token: Token) -> bool:
@@ -78,12 +78,14 @@ def _can_bring(draft: Draft, source: str | None, bringers: Iterable[str]) -> boo
     return any(name == source or can_reach(draft, name, source) for name in bringers)
 
 
-def _break_tie(draft: Draft, found: list[JoinDecision], active: set[str]) -> list[JoinDecision]:
+def _break_tie(draft: Draft, decisions: list[JoinDecision], active: set[str]) -> list[JoinDecision]:
     """Joins that wait only on one another: the one with the oldest token goes; one of `all` gives up."""
-    held = {verdict.step: verdict for verdict in found}
-    stuck = [verdict.step for verdict in found if _waits_only_on_joins(draft, verdict.step, held, active)]
+    waiting = {verdict.step: verdict for verdict in decisions}
+    stuck = [
+        verdict.step for verdict in decisions if _waits_only_on_joins(draft, verdict.step, waiting, active)
+    ]
     if not stuck:
-        return found
+        return decisions
     oldest = [token.step for token in draft.state.tokens.values() if token.step in stuck]
     step = min(oldest, key=lambda name: draft.step(name).join != "sync")
     tokens = tuple(token.id for token in waiting_tokens(draft.state, step))
@@ -92,17 +94,17 @@ def _break_tie(draft: Draft, found: list[JoinDecision], active: set[str]) -> lis
         if draft.step(step).join == "sync"
         else JoinDecision(step, hopeless=True)
     )
-    return [freed, *(verdict for verdict in found if verdict.step != step)]
+    return [freed, *(verdict for verdict in decisions if verdict.step != step)]
 
 
-def _waits_only_on_joins(draft: Draft, step: str, held: dict[str, JoinDecision], active: set[str]) -> bool:
+def _waits_only_on_joins(draft: Draft, step: str, waiting: dict[str, JoinDecision], active: set[str]) -> bool:
     """Whether nothing that runs can still come to a join, directly or by freeing a join it waits for."""
     seen, queue = {step}, [step]
     while queue:
         name = queue.pop()
         if any(runs != name and can_reach(draft, runs, name) for runs in active):
             return False
-        for other in held:
+        for other in waiting:
             if other not in seen and can_reach(draft, other, name):
                 seen.add(other)
                 queue.append(other)
@@ -113,5 +115,5 @@ def can_reach(draft: Draft, source: str, target: str) -> bool:
     """Whether a token at one step can come to another; out of a fragment also by its origin's arcs."""
     if draft.program.graph.can_reach(source, target):
         return True
-    fragment = next((known for known in draft.state.fragments if source.startswith(f"{known}.")), None)
+    fragment = next((origin for origin in draft.state.fragments if source.startswith(f"{origin}.")), None)
     return fragment is not None and can_reach(draft, draft.state.fragments[fragment].step, target)

@@ -62,11 +62,11 @@ def begin(draft: Draft, run: Run, limit: int, chunk: int) -> None:
 
 def summary(loop: LoopState) -> LoopTotals:
     """The loop part of the step's output: the totals, and what went wrong where."""
-    found = loop.totals()
+    totals = loop.totals()
     if loop.errors:
         by_index = sorted(loop.errors.items(), key=lambda item: int(item[0]))
-        found["errors"] = bounded_errors([(int(index), error) for index, error in by_index])
-    return found
+        totals["errors"] = bounded_errors([(int(index), error) for index, error in by_index])
+    return totals
 
 
 def outcome(draft: Draft, run: Run, by: str = "s") -> RunOutcome:
@@ -98,12 +98,14 @@ def _output(draft: Draft, step: StepProgram, loop: LoopState) -> Output:
     if not loop.refs and not loop.parts:
         return ok(data)
     keys = [ref["locator"]["key"] for ref in loop.refs.values()] + [key for key, _ in loop.parts.values()]
-    wrong = next((one for one in map(draft.hydrated.get, keys) if isinstance(one, UnreadablePayload)), None)
+    wrong = next(
+        (item for item in map(draft.hydrated.get, keys) if isinstance(item, UnreadablePayload)), None
+    )
     if wrong is None and step.boundary.reads("output", "data"):
         return ok(_complete(draft, loop, data))
     ref, payload = manifest(draft.state.execution_id, data, loop.refs, loop.parts)
     draft.payloads.append(payload)
-    size = len(payload.body) + sum(one["meta"].get("bytes", 0) for one in loop.refs.values())
+    size = len(payload.body) + sum(item["meta"].get("bytes", 0) for item in loop.refs.values())
     if wrong is None and size > (most := draft.program.max_hydrate_bytes):
         wrong = UnreadablePayload("limit", too_large(step.name, size, most, at_least=bool(loop.parts)))
     if wrong is not None:
@@ -165,16 +167,16 @@ def _operands(
     """Writes of which those that are reduced are live."""
     for index, path, value in writes:
         if tuple(path) in program.reduce:
-            yield from ((index, path, one) for one in spread(value, draft.load))
+            yield from ((index, path, operand) for operand in spread(value, draft.load))
         else:
             yield index, path, value
 
 
 def _as_kept(ctx: JsonObject, path: list[str]) -> Json:
     """What the state holds at a path of ctx, or the marker of what it is inside of."""
-    found: Json = ctx
+    value: Json = ctx
     for key in path[1:]:
-        if not isinstance(found, dict) or rests_elsewhere(found):
+        if not isinstance(value, dict) or rests_elsewhere(value):
             break
-        found = found.get(key)
-    return found
+        value = value.get(key)
+    return value

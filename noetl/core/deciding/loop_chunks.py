@@ -82,8 +82,8 @@ def _end(loop: LoopState, lo: int, size: int) -> int:
     marks = loop.marks
     hi = min(lo + size, loop.total)
     for _ in range(size - marks.count(PENDING, lo, hi)):
-        found = marks.find(PENDING, hi, lo + SPAN)
-        if found < 0:
+        place = marks.find(PENDING, hi, lo + SPAN)
+        if place < 0:
             break
-        hi = found + 1
+        hi = place + 1
     return hi

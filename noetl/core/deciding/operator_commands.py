@@ -70,10 +70,13 @@ def _cancel(draft: Draft, message: Control) -> Answer:
 def _signal(draft: Draft, message: Control) -> Answer:
     state = draft.state
     if not message.name:
-        known = [
-            one.signal for run in state.runs.values() for one in run.parked.values() if one.output is None
+        signals = [
+            parked.signal
+            for run in state.runs.values()
+            for parked in run.parked.values()
+            if parked.output is None
         ]
-        names = ", ".join(sorted({name for name in known if name is not None})) or "no signal"
+        names = ", ".join(sorted({name for name in signals if name is not None})) or "no signal"
         return Answer(False, f"a signal needs a name; the execution waits for {names}", state.seq)
     payload = draft.take(message.payload)
     facts: dict[str, object] = {"signal": message.name, "payload": payload, "by": message.by}
@@ -90,7 +93,7 @@ def _signal(draft: Draft, message: Control) -> Answer:
 
 def _recover(draft: Draft, message: Control) -> Answer:
     """The process that ran the execution is gone: every lease that was out goes out again."""
-    for lease in [known for known in draft.state.leases.values() if known.out]:
+    for lease in [lease for lease in draft.state.leases.values() if lease.out]:
         draft.emit(
             "lease.expired",
             lease.run,

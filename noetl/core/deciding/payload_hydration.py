@@ -145,18 +145,18 @@ def result_references(
     """Payloads of finished steps that the templates of this decision may read: whose, and the references."""
     if not program.results_read or (isinstance(message, Report) and not _may_end(message)):
         return
-    found = {
+    envelopes = {
         name: envelope
         for name, envelope in _finished(program, state, message)
         if is_stored(envelope, payloads)
     }
-    reading = ahead(program, state, message) if found else None
+    reading = ahead(program, state, message) if envelopes else None
     if reading is None:
         return
     asked = set()
-    for path in (*reading.paths, *((name,) for name in found if reading.unknown)):
-        for name in [name for name in found if path[0] in (name, name.rpartition(".")[2])]:
-            for payload_read in payload_reads(found, [(name, *path[1:])]):
+    for path in (*reading.paths, *((name,) for name in envelopes if reading.unknown)):
+        for name in [name for name in envelopes if path[0] in (name, name.rpartition(".")[2])]:
+            for payload_read in payload_reads(envelopes, [(name, *path[1:])]):
                 ref = stored_payload(payload_read.envelope)
                 if ref is not None and not is_loaded(ref, payloads) and ref["locator"]["key"] not in asked:
                     asked.add(ref["locator"]["key"])
@@ -166,12 +166,14 @@ def result_references(
 def _finished(program: Program, state: State, message: Message) -> Iterator[tuple[str, Output]]:
     """Finished steps that the server's templates name, also those that this message finishes."""
     names = program.results_read
-    kept = message.kept if isinstance(message, Start) else None
-    results = (kept["state"].get("results") if kept else None) or state.results
+    retained = message.kept if isinstance(message, Start) else None
+    results = (retained["state"].get("results") if retained else None) or state.results
     if not state.fragments:
         yield from ((name, results[name]) for name in names if name in results)
     else:  # its steps are known by the names its author wrote, too
-        yield from ((name, one) for name, one in results.items() if {name, name.rpartition(".")[2]} & names)
+        yield from (
+            (name, envelope) for name, envelope in results.items() if {name, name.rpartition(".")[2]} & names
+        )
     for event in message.events if isinstance(message, Report) else ():
         data = _carried(event) if event.name in TERMINAL and event.run else {}
         if data.get("output"):

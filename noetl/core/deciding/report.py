@@ -71,7 +71,7 @@ def report(draft: Draft, message: Report) -> Answer:
         wrong = check.frame(address, frame)
         if wrong is not None:
             why = _reject(draft, lease, "step.checkpointed", address, wrong)
-            frames = {at: one for at, one in frames.items() if at != address}
+            frames = {at: checkpoint for at, checkpoint in frames.items() if at != address}
     _checkpoint(draft, run, lease, frames)
     if message.returned:
         _returned(draft, lease)

@@ -163,13 +163,13 @@ class ReportCheck:
     def frame(self, address: str, frame: Checkpoint) -> str | None:
         """What is wrong with a checkpoint, if anything is."""
         try:
-            found = msgspec.convert(frame, _Frame)
+            checkpoint = msgspec.convert(frame, _Frame)
         except msgspec.ValidationError as wrong:
             return f"it is malformed: {wrong}"
-        if found.pc is not None and not self._is_label(found.pc):
-            return f"the program has no task {found.pc!r}"
+        if checkpoint.pc is not None and not self._is_label(checkpoint.pc):
+            return f"the program has no task {checkpoint.pc!r}"
         misplaced = self._place(address) if address else None  # without one it is of the run as a whole
-        return misplaced or _badly_made(found, frame, _encode(frame))
+        return misplaced or _badly_made(checkpoint, frame, _encode(frame))
 
     # Where
 
@@ -192,8 +192,8 @@ class ReportCheck:
     # What
 
     def _begins(self, event: Event, data: StepStarted) -> str | None:
-        told = f"it names worker {data['worker']}" if data["worker"] != self._worker else None
-        return told or self._nowhere(event)
+        wrong = f"it names worker {data['worker']}" if data["worker"] != self._worker else None
+        return wrong or self._nowhere(event)
 
     def _begins_loop(self, event: Event, data: LoopStarted) -> str | None:
         loop = self._run.loop
@@ -231,14 +231,14 @@ class ReportCheck:
     def _order(self, event: Event, label: str, now: tuple[int, int]) -> str | None:
         """Visits and attempts only grow; a pipeline that is run anew begins at the first."""
         ends, place = event.name == "task.done", (event.at or "", label)
-        known = self._last.get(place)
+        previous = self._last.get(place)
         self._last[place] = (now, ends)
-        if known is None:
+        if previous is None:
             frame = self._run.frame.get(place[0])
             if frame is None:
                 return None
-            known = (frame.get("visits", {}).get(label.rpartition("/")[2], 0), 0), False
-        last, ended = known
+            previous = (frame.get("visits", {}).get(label.rpartition("/")[2], 0), 0), False
+        last, ended = previous
         if now < last and now != (1, 1):
             message = f"visit {last[0]}, attempt {last[1]}"
             return f"visit {now[0]}, attempt {now[1]} of {label} comes after {message}"
@@ -281,10 +281,10 @@ def _misshapen(shape: type[msgspec.Struct] | None, data: Mapping[str, Any], body
     if shape is None:
         return None
     try:
-        found = msgspec.convert(data, shape)
+        fields = msgspec.convert(data, shape)
     except msgspec.ValidationError as wrong:
         return f"it is malformed: {wrong}"
-    return _badly_made(found, data, body)
+    return _badly_made(fields, data, body)
 
 
 def _badly_made(event: msgspec.Struct, data: Mapping[str, Any], body: bytes) -> str | None:

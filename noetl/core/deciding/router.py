@@ -139,8 +139,8 @@ def _keep_together(draft: Draft, effects: list[ArcEffect]) -> None:
     """What the chosen arcs write and hand on, as the one event that records it keeps it."""
     places: list[tuple[Any, Any]] = [(pair, 1) for effect in effects for pair in effect["set"]]
     places += [(effect, "args") for effect in effects if effect["args"]]
-    kept = draft.kept([holder[key] for holder, key in places])
-    for (holder, key), value in zip(places, kept, strict=True):
+    values = draft.kept([holder[key] for holder, key in places])
+    for (holder, key), value in zip(places, values, strict=True):
         holder[key] = value
 
 

@@ -91,11 +91,11 @@ def publish(draft: Draft, run: Run, pairs: Patch, origin: str = "run", at: str |
     for path, value in pairs:
         if path[0] != "ctx":
             continue
-        kept, size = draft.measured(value)
+        entry, size = draft.measured(value)
         if patch and used + size > room:  # what has no room in one event comes in several, in order
             draft.emit("ctx.patched", run.id, at, patch=patch, origin=origin)
             patch, used = [], 0
-        patch.append([path[1:], kept])
+        patch.append([path[1:], entry])
         used += size + PAIR_BYTES
     if patch:
         draft.emit("ctx.patched", run.id, at, patch=patch, origin=origin)
@@ -130,9 +130,9 @@ def _boundary(draft: Draft, run: Run, outcome: RunOutcome) -> tuple[RunOutcome, 
             return outcome, [], [".".join(write.path) for write in step.set]
         wrong = failed(problem(error.kind, error.message), outcome.output.get("loop"))
         return RunOutcome("step.failed", wrong, by=outcome.by), [], []
-    kept = [[path, value] for (path, _), value in zip(written.pairs, values, strict=True)]
-    run.step_scope = apply(run.step_scope, [[path[1:], value] for path, value in kept if path[0] == "step"])
-    return outcome, kept, written.left_out
+    pairs = [[path, value] for (path, _), value in zip(written.pairs, values, strict=True)]
+    run.step_scope = apply(run.step_scope, [[path[1:], value] for path, value in pairs if path[0] == "step"])
+    return outcome, pairs, written.left_out
 
 
 def _ending(draft: Draft, run: Run, step: StepProgram, outcome: RunOutcome) -> Scope:

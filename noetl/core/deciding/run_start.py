@@ -127,9 +127,9 @@ def _judged_facts(draft: Draft, arrived: Arrival) -> dict[str, Any]:
     """What `step.scheduled` says of a run whose input has a schema, whose time is bounded, or that loops."""
     step = arrived.step
     draft.evaluator.fits(("input", arrived.run_id), step.validate.get("input"), arrived.input or {})
-    bounds, known = _bounds(draft, arrived), _known_collection(draft, arrived)
-    items = None if step.loop is None or known else _items(draft, arrived)
-    return {**arrived.facts(draft, items, size_of(known) if known else 0), **bounds, **known}
+    bounds, collection = _bounds(draft, arrived), _known_collection(draft, arrived)
+    items = None if step.loop is None or collection else _items(draft, arrived)
+    return {**arrived.facts(draft, items, size_of(collection) if collection else 0), **bounds, **collection}
 
 
 def _complete_at_once(draft: Draft, arrived: Arrival) -> None:
@@ -167,9 +167,9 @@ def _known_collection(draft: Draft, arrived: Arrival) -> dict[str, Any]:
     if arrived.step.loop is None:
         return {}
     for token in arrived.tokens:
-        kept = draft.state.kept.get(token.id)
-        if kept is not None:
-            return {"total": kept.loop.total, "collection": kept.collection, "kept": True}
+        finished = draft.state.kept.get(token.id)
+        if finished is not None:
+            return {"total": finished.loop.total, "collection": finished.collection, "kept": True}
     return {}
 
 

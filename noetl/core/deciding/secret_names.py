@@ -46,10 +46,10 @@ def _tasks(program: Program, step: StepProgram) -> list[TaskProgram]:
 
 def _written(program: Program, step: StepProgram) -> set[str]:
     """Names that a step says as they are: as a text of a task, or as a key of `keychain` in a template."""
-    found = {text for task in _tasks(program, step) for text in _texts(task) if not _TEMPLATE.search(text)}
+    names = {text for task in _tasks(program, step) for text in _texts(task) if not _TEMPLATE.search(text)}
     if ("keychain",) in step.mentions.paths:
-        found |= {entry.name for entry in program.playbook.keychain}
-    return found | step.mentions.below("keychain")
+        names |= {entry.name for entry in program.playbook.keychain}
+    return names | step.mentions.below("keychain")
 
 
 def _texts(task: TaskProgram) -> Iterator[str]:
@@ -70,9 +70,9 @@ def _namings(tasks: Iterable[TaskProgram]) -> Iterator[str]:
     for task in tasks:
         if task.kind == "resolve":
             yield "{{ auth_reference }}"  # a reference says itself which secret it needs
-        given = {"auth": None if task.auth is None else task.auth.value, "input": task.input.value}
+        parts = {"auth": None if task.auth is None else task.auth.value, "input": task.input.value}
         keys = {"auth", "name"} if task.kind == "secrets" else {"auth"}
-        yield from (text for text in _below(given, keys) if _TEMPLATE.search(text))
+        yield from (text for text in _below(parts, keys) if _TEMPLATE.search(text))
 
 
 def _below(value: object, keys: set[str]) -> Iterator[str]:
@@ -94,6 +94,6 @@ def _is_known(program: Program, state: State, run: Run, name: str, hydrated: Pay
         return True
     if any(entry.name == name for entry in program.playbook.keychain):
         return True
-    given = (state.workload, state.ctx, run.input, run.args, run.collection, run.event)
+    scopes = (state.workload, state.ctx, run.input, run.args, run.collection, run.event)
     quoted = _encode(name)
-    return any(quoted in _encode(in_place(value, hydrated)) for value in given)
+    return any(quoted in _encode(in_place(value, hydrated)) for value in scopes)

@@ -77,10 +77,10 @@ def _restore(draft: Draft, token: TokenParts) -> None:
     facts = {"token": f"t{draft.state.enqueued}", "step": token["step"], "total": loop["total"]}
     room = draft.program.max_payload_bytes
     beside = size_of(loop["collection"])
-    told = list(portions(loop["iterations"].items(), room)) or [[]]
-    if beside + sum(size_of(outcome) for _, outcome in told[0]) > room + RIDES_BYTES:
-        told = [[], *told]
-    for number, iterations in enumerate(told):
+    batches = list(portions(loop["iterations"].items(), room)) or [[]]
+    if beside + sum(size_of(outcome) for _, outcome in batches[0]) > room + RIDES_BYTES:
+        batches = [[], *batches]
+    for number, iterations in enumerate(batches):
         more = {} if number else {"collection": loop["collection"]}
         draft.emit("loop.restored", **facts, iterations=dict(iterations), **more)
 
@@ -93,12 +93,16 @@ def _kept_portions(state: Mapping[str, Any], room: int) -> Iterator[Mapping[str,
     rest = {key: value for key, value in state.items() if key not in _KEPT_PARTS}
     yield rest
     for key in (part for part in _KEPT_PARTS if part in state):
-        found = state[key]
-        if isinstance(found, list):
-            for items in portions(((None, item) for item in found), room):
+        entries = state[key]
+        if isinstance(entries, list):
+            for items in portions(((None, item) for item in entries), room):
                 yield {key: [item for _, item in items]}
         else:
-            parts = leaves(found, room) if key == "ctx" else (([name], one) for name, one in found.items())
+            parts = (
+                leaves(entries, room)
+                if key == "ctx"
+                else (([name], entry) for name, entry in entries.items())
+            )
             for pairs in portions(parts, room):
                 part: dict[str, Any] = {}
                 for path, value in pairs:

@@ -36,7 +36,7 @@ def requested(draft: Draft, run: Run, output: Output) -> Steps | ErrorObject | N
         return None
     problems = fragment_problems(draft.program, steps, wanted.max_steps, wanted.kinds)
     if problems:
-        message = "; ".join(found["message"] for found in problems[:3])
+        message = "; ".join(finding["message"] for finding in problems[:3])
         return problem(
             "synthesis", f"the fragment of step {run.step!r} is not valid: {message}", diagnostics=problems
         )
@@ -90,7 +90,7 @@ def _inside(fragments: dict[str, Fragment], name: str | None, origin: str) -> bo
 
 
 def _route_origin(draft: Draft, fragment: Fragment) -> None:
-    kept = fragment.run
+    origin = fragment.run
     nothing: FragmentEnd = {
         "name": "step.done",
         "step": fragment.step,
@@ -100,12 +100,12 @@ def _route_origin(draft: Draft, fragment: Fragment) -> None:
     run = Run(
         id=fragment.origin,
         step=fragment.step,
-        args=kept.get("args", {}),
-        input=kept.get("input"),
-        step_scope=kept.get("step", {}),
-        iter_scope=kept.get("iter", {}),
-        barred=kept.get("barred", []),
-        fragment=kept.get("fragment"),
+        args=origin.get("args", {}),
+        input=origin.get("input"),
+        step_scope=origin.get("step", {}),
+        iter_scope=origin.get("iter", {}),
+        barred=origin.get("barred", []),
+        fragment=origin.get("fragment"),
     )
     router.route(draft, run, last["name"], last["output"], of=last["step"])
 

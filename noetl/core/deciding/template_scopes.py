@@ -18,7 +18,7 @@ def arrival(
     draft: Draft,
     event: ArcEvent | None,
     args: JsonObject,
-    given: Any = None,
+    input_value: Any = None,
     fragment: str | None = None,
 ) -> Scope:
     """The scope in which a step's input is rendered (nothing given yet) and its admission decided.
@@ -26,10 +26,10 @@ def arrival(
     `event` is None when no template of the step reads it.
     """
     state = draft.state
-    own_input = given if isinstance(given, dict) else {}
+    own_input = input_value if isinstance(input_value, dict) else {}
     try:
         workload, ctx = draft.load(state.workload) or {}, in_place(state.ctx, draft.hydrated)
-        damaged = isinstance(given, UnreadablePayload)
+        damaged = isinstance(input_value, UnreadablePayload)
     except NotFound:
         workload, ctx = readable(state.workload, draft.hydrated) or {}, readable(state.ctx, draft.hydrated)
         damaged = True
@@ -38,7 +38,7 @@ def arrival(
         "ctx": ctx,
         "args": args,
         "execution_id": state.execution_id,
-        "input": given if isinstance(given, UnreadablePayload) else own_input,
+        "input": input_value if isinstance(input_value, UnreadablePayload) else own_input,
     }
     if event is not None:
         fixed["event"] = {**_with_payload(draft, event), **flags_of(event.get("name", ""))}
@@ -54,8 +54,8 @@ def arrival(
 
 def departure(draft: Draft, run: Run, event: ArcEvent | None, output: Output) -> Scope:
     """The scope of a finished run: step output, step set and arcs, on the current ctx."""
-    given = readable(run.input, draft.hydrated) if rests_elsewhere(run.input) else run.input
-    scope = arrival(draft, event, draft.load(run.args), given, run.fragment)
+    input_value = readable(run.input, draft.hydrated) if rests_elsewhere(run.input) else run.input
+    scope = arrival(draft, event, draft.load(run.args), input_value, run.fragment)
     scope.fixed["output"] = Envelope(output)
     step = scope.fixed["step"] = in_place(run.step_scope, draft.hydrated)
     own_input, args, ctx, workload = scope.chain

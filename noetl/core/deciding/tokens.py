@@ -109,10 +109,10 @@ def _render_input(draft: Draft, arrived: run_start.Arrival) -> Any:
     if step.input.static and not draft.recorded:
         return step.input.render({}) or None
     scope = arrived.scope(draft)
-    found = draft.evaluator.value(("input", arrived.run_id), step.input, scope)
-    if draft.recorded or isinstance(found, dict):
-        return found or None if step.input.static else found
-    raise EvaluationError("template", f"input of step run {arrived.run_id}: {not_a_mapping(found)}")
+    rendered = draft.evaluator.value(("input", arrived.run_id), step.input, scope)
+    if draft.recorded or isinstance(rendered, dict):
+        return rendered or None if step.input.static else rendered
+    raise EvaluationError("template", f"input of step run {arrived.run_id}: {not_a_mapping(rendered)}")
 
 
 def _enter(draft: Draft, arrived: run_start.Arrival, admission: Admission) -> None:

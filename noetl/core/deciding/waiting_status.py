@@ -53,5 +53,5 @@ def _lane_waits(loop: LoopState, lease: Lease, parked: dict[str, Parked]) -> boo
 def _only_itself(index: int, parked: dict[str, Parked]) -> bool:
     """Whether an iteration waits as a whole, and no loop inside it may be going on."""
     prefix = f"[{index}]"
-    found = [at for at in parked if at.startswith(prefix)]
-    return len(found) == 1 and "[" not in found[0][len(prefix) :]
+    addresses = [at for at in parked if at.startswith(prefix)]
+    return len(addresses) == 1 and "[" not in addresses[0][len(prefix) :]

@@ -76,8 +76,8 @@ def child_call(state: State, run: Run, address: str) -> StartChild:
 def answer(draft: Draft, run: Run, address: str, output: Output, **facts: object) -> None:
     """Give a waiting pipeline its answer, and a worker if it has none."""
     parked = run.parked[address]
-    kept = {**output, "data": draft.store(output["data"])}
-    draft.emit("task.resumed", run.id, address or None, output=kept, label=parked.label, **facts)
+    entry = {**output, "data": draft.store(output["data"])}
+    draft.emit("task.resumed", run.id, address or None, output=entry, label=parked.label, **facts)
     if draft.state.status != "running":
         return
     lease = lease_of(draft.state, run, address)
@@ -217,11 +217,11 @@ def due(state: State, run: Run, now: int) -> list[str]:
 def _moments(state: State, run: Run, address: str) -> dict[str, int]:
     """What can end a wait, and when. A worker that has the lease sees to the calls around it itself."""
     parked = run.parked[address]
-    found = {"until": parked.until, "expires": parked.expires}
+    ends = {"until": parked.until, "expires": parked.expires}
     if parked.within is not None:
         lease = lease_of(state, run, address)
-        found["within"] = None if lease is not None and lease.out else parked.within
-    return {name: moment for name, moment in found.items() if moment is not None}
+        ends["within"] = None if lease is not None and lease.out else parked.within
+    return {name: moment for name, moment in ends.items() if moment is not None}
 
 
 def ended_by(state: State, run: Run, address: str) -> str:

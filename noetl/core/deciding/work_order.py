@@ -70,7 +70,7 @@ def scopes_of(order: WorkOrder) -> list[JsonObject | None]:
 def put_in_place(order: WorkOrder, payloads: Payloads) -> None:
     """Put the values of an order that rest in the result store back where they are read."""
     order.workload, order.ctx, order.input, order.args, order.step_scope = (
-        in_place(kept, payloads) for kept in scopes_of(order)
+        in_place(scope, payloads) for scope in scopes_of(order)
     )
 
 
@@ -111,18 +111,20 @@ def _outcome(outcome: IterationRecord, hydrated: Payloads) -> IterationRecord:
 
 def _writes(writes: Patch, hydrated: Payloads) -> Patch:
     return [
-        [path, one] for path, value in writes for one in spread(value, lambda aside: loaded(aside, hydrated))
+        [path, operand]
+        for path, value in writes
+        for operand in spread(value, lambda aside: loaded(aside, hydrated))
     ]
 
 
 def _results(state: State, run: Run, names: frozenset[str]) -> dict[str, Output]:
     """Finished steps by name; inside a fragment also by the name its author wrote."""
     results = seen(state.results, run.results_then)
-    found = {name: results[name] for name in names if name in results}
+    outputs = {name: results[name] for name in names if name in results}
     if run.fragment is not None:
         own = {name: f"{run.fragment}.{name}" for name in names}
-        found |= {name: results[full] for name, full in own.items() if full in results}
-    return found
+        outputs |= {name: results[full] for name, full in own.items() if full in results}
+    return outputs
 
 
 def _step_scope(run: Run, step: StepProgram) -> JsonObject:

@@ -48,15 +48,15 @@ def bound_s(spec: TaskSpec) -> float | None:
 
 def with_bound(spec: TaskSpec, label: str) -> TaskSpec:
     """A rendered spec whose timeout is a number, also when a template made a text of it."""
-    given = spec.get("timeout")
-    if not isinstance(given, str | bool | list):
+    timeout = spec.get("timeout")
+    if not isinstance(timeout, str | bool | list):
         return spec
     number = math.nan
     with suppress(ValueError):
-        number = float(given) if isinstance(given, str) else number
+        number = float(timeout) if isinstance(timeout, str) else number
     if not math.isfinite(number):
         raise EvaluationError(
-            "template", f"spec of task {label!r}: timeout {given!r} is not a number of seconds"
+            "template", f"spec of task {label!r}: timeout {timeout!r} is not a number of seconds"
         )
     return {**spec, "timeout": number}
 
@@ -72,15 +72,15 @@ def _noop(frame: Frame, visit: Visit, bound: float | None) -> Driven[Output]:
 
 
 def _wait(frame: Frame, visit: Visit, bound: float | None) -> Driven[Output]:
-    given, now = visit.input, frame.around.now()
+    wanted, now = visit.input, frame.around.now()
     data: dict[str, object] = {"for": "wait"}
     try:
-        seconds = _wait_s(given, now)
+        seconds = _wait_s(wanted, now)
     except EvaluationError as error:
         return failed(problem("value", f"task {visit.label!r}: {error.message}"))
     name = _signal_name(frame, visit)
     if seconds is None and name is None:
-        empty = " and ".join(sorted(given)) or "nothing"
+        empty = " and ".join(sorted(wanted)) or "nothing"
         message = f"waits for a time, a signal or an approval; {empty} was given without a value"
         return failed(problem("value", f"task {visit.label!r} {message}"))
     if seconds is not None and seconds <= SHORT_WAIT_S and name is None:
@@ -90,8 +90,8 @@ def _wait(frame: Frame, visit: Visit, bound: float | None) -> Driven[Output]:
         data["until"] = now + int(seconds * 1000)
     if name is not None:
         data["signal"] = name
-    if given.get("approval"):
-        data["approval"] = str(frame.around.redactor.clean(given["approval"]))
+    if wanted.get("approval"):
+        data["approval"] = str(frame.around.redactor.clean(wanted["approval"]))
     if bound is not None:
         data["expires"] = now + int(bound * 1000)
     frame.waiting = "wait"
@@ -102,8 +102,8 @@ def _wait(frame: Frame, visit: Visit, bound: float | None) -> Driven[Output]:
 
 def _signal_name(frame: Frame, visit: Visit) -> str | None:
     """What the awaited signal is called. An approval whose text is no name is called after its task."""
-    if given := visit.input.get("signal"):
-        return str(given)
+    if signal := visit.input.get("signal"):
+        return str(signal)
     text = visit.input.get("approval")
     if not text or _NAME.fullmatch(str(text)):
         return str(text) if text else None
@@ -112,11 +112,11 @@ def _signal_name(frame: Frame, visit: Visit) -> str | None:
     return place + "".join(_INDEX.findall(frame.at))
 
 
-def _wait_s(given: JsonObject, now: int) -> float | None:
-    if given.get("seconds") is not None:
-        return task_policy.seconds(given["seconds"], now)
-    if given.get("until") is not None:
-        return max(0.0, (_moment(given["until"]) - now) / 1000)
+def _wait_s(wanted: JsonObject, now: int) -> float | None:
+    if wanted.get("seconds") is not None:
+        return task_policy.seconds(wanted["seconds"], now)
+    if wanted.get("until") is not None:
+        return max(0.0, (_moment(wanted["until"]) - now) / 1000)
     return None
 
 

@@ -119,14 +119,14 @@ class Frame(msgspec.Struct):
 
         Without a task: what is rendered around the pipeline. A block sees no finished steps: it is called.
         """
-        given = self.input if own_input is None else {**self.input, **own_input}
+        task_input = self.input if own_input is None else {**self.input, **own_input}
         around = self.around
         fixed = {
             "workload": around.workload,
             "ctx": self.ctx,
             "step": self.step,
             "iter": self.iter,
-            "input": given,
+            "input": task_input,
             "args": self.args,
             "execution_id": around.execution_id,
             "_prev": self.prev,
@@ -137,7 +137,7 @@ class Frame(msgspec.Struct):
             del fixed["_prev"], fixed["_task"], fixed["_attempt"]
         if self.output is not None:
             fixed["output"] = Envelope(self.output)
-        chain = (self.iterators, given, self.args, self.ctx, self.step, self.iter, around.workload)
+        chain = (self.iterators, task_input, self.args, self.ctx, self.step, self.iter, around.workload)
         most = around.limits["max_hydrate_bytes"]
         steps = around.steps if not self.prefix else _NO_STEPS
         return Scope(fixed, chain, self.results, steps, task, payloads=around.loaded, most=most)
@@ -146,7 +146,7 @@ class Frame(msgspec.Struct):
         """The frame as plain JSON. Outside parallel loops the pending ctx writes are sent with it."""
         named = self.pipeline.named
         self.aside, self.aside_before = {}, self.aside  # what neither names any more is let go
-        kept: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "pc": self.pipeline.tasks[self.pc].label if self.pc < len(self.pipeline.tasks) else None,
             "visits": dict(self.visits),
             "passed": dict(self.passed),
@@ -169,17 +169,17 @@ class Frame(msgspec.Struct):
         }
         self.writes = compact(self.writes, self.reduced)
         if self.buffered:
-            kept["writes"] = self.fit(self.writes)
+            fields["writes"] = self.fit(self.writes)
         else:
-            kept["sent"] = self.fit([pair for pair in self.writes if pair[0][0] == "ctx"])
+            fields["sent"] = self.fit([pair for pair in self.writes if pair[0][0] == "ctx"])
             self.writes = [pair for pair in self.writes if pair[0][0] != "ctx"]
-            kept["writes"] = self.fit(self.writes)
-        if size_of(kept) > self.around.limits["max_payload_bytes"]:
-            kept |= self._smallest()
+            fields["writes"] = self.fit(self.writes)
+        if size_of(fields) > self.around.limits["max_payload_bytes"]:
+            fields |= self._smallest()
         self.moved = False
         left = {
             key: value
-            for key, value in kept.items()
+            for key, value in fields.items()
             if value is not None and (key == "prev" or value not in ({}, [], 0))
         }
         return cast("Checkpoint", left)
@@ -187,7 +187,7 @@ class Frame(msgspec.Struct):
     def _smallest(self) -> dict[str, object]:
         """What of a checkpoint can be put aside, put aside."""
         named = self.pipeline.mentions.bare()
-        wanted = {label: one for label, one in self.results.items() if name_of(label) in named}
+        wanted = {label: output for label, output in self.results.items() if name_of(label) in named}
         own = {key: value for key, value in self.iter.items() if key != "parent"}
         scopes: dict[str, ScopeValues] = {"iter": own, "step": self.step, "results": wanted}
         return {
@@ -232,32 +232,32 @@ class Frame(msgspec.Struct):
         if value is None or isinstance(value, bool | int | float):
             return value
         around = self.around
-        known = self.aside.get(id(value)) or self.aside_before.get(id(value))
-        if known is None:
+        entry = self.aside.get(id(value)) or self.aside_before.get(id(value))
+        if entry is None:
             body = encoded(value)
             fits = len(body) <= (around.limits["max_payload_bytes"] // 4 if most is None else most)
             if fits and not holds_mark(body):
                 return value
             ref, payload = externalise(around.execution_id, value)
             around.payloads.append(payload)
-            known = (value, marker(ref))  # the value is held, so that nothing else gets its identity
-        self.aside[id(value)] = known
-        return known[1]
+            entry = (value, marker(ref))  # the value is held, so that nothing else gets its identity
+        self.aside[id(value)] = entry
+        return entry[1]
 
-    def resume(self, kept: Checkpoint) -> None:
+    def resume(self, checkpoint: Checkpoint) -> None:
         """Take up where a checkpoint was made."""
-        label = kept.get("pc")
+        label = checkpoint.get("pc")
         self.pc = self.pipeline.labels[label] if label is not None else len(self.pipeline.tasks)
-        self.visits, self.passed = dict(kept.get("visits", {})), dict(kept.get("passed", {}))
-        self.runs, self.attempt = kept.get("runs", 0), kept.get("attempt", 0)
-        self.answered, self.waiting = kept.get("answered", 0), kept.get("waiting")
-        self.unsure = self.around.repeated or kept.get("unsure", False)
-        self.call_ends = kept.get("call_ends")
-        self.prev, self.output = kept.get("prev"), kept.get("output")
-        self.step = kept.get("step", self.step)
-        self.results = dict(kept.get("results", {}))
-        self.iter = {**self.iter, **kept.get("iter", {})}
-        self.writes = [list(pair) for pair in kept.get("writes", [])]
+        self.visits, self.passed = dict(checkpoint.get("visits", {})), dict(checkpoint.get("passed", {}))
+        self.runs, self.attempt = checkpoint.get("runs", 0), checkpoint.get("attempt", 0)
+        self.answered, self.waiting = checkpoint.get("answered", 0), checkpoint.get("waiting")
+        self.unsure = self.around.repeated or checkpoint.get("unsure", False)
+        self.call_ends = checkpoint.get("call_ends")
+        self.prev, self.output = checkpoint.get("prev"), checkpoint.get("output")
+        self.step = checkpoint.get("step", self.step)
+        self.results = dict(checkpoint.get("results", {}))
+        self.iter = {**self.iter, **checkpoint.get("iter", {})}
+        self.writes = [list(pair) for pair in checkpoint.get("writes", [])]
         for path, value in self.writes:
             if path[0] == "ctx" and tuple(path) not in self.reduced:
                 self.ctx = assign(self.ctx, path[1:], value)

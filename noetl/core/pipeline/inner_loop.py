@@ -71,12 +71,12 @@ class InnerLoop(msgspec.Struct):
             within=self.within,
         )
 
-    def take_up(self, known: Mapping[int, "IterationOutcome"]) -> None:
+    def take_up(self, outcomes: Mapping[int, "IterationOutcome"]) -> None:
         """In a sequential loop what is left to run sees what the iterations that are over wrote."""
         if self.loop.parallel:
             return
         reduced = {**self.reduced, **self.loop.reduce}
-        for _, outcome in sorted(known.items()):
+        for _, outcome in sorted(outcomes.items()):
             for path, value in outcome.writes:
                 if tuple(path) in reduced:
                     continue
@@ -124,14 +124,14 @@ def iteration_ended(frame: Frame, outcome: IterationOutcome) -> None:
     if outcome.writes:
         data["writes"] = frame.fit(outcome.writes)
     if outcome.well:
-        kept = (
+        output = (
             recorded(frame, outcome.output, size_of(data["writes"]) if "writes" in data else 0)
             if outer_index(frame.at) is not None
             else _taken_up_again(frame, outcome)
         )
-        if kept.get("data") is not None or "ref" in kept or kept["status"] != "ok":
+        if output.get("data") is not None or "ref" in output or output["status"] != "ok":
             data["output"] = {
-                key: kept[key] for key in ("status", "data", "ref", "error") if kept.get(key) is not None
+                key: output[key] for key in ("status", "data", "ref", "error") if output.get(key) is not None
             }
         if outcome.broke:
             data["break"] = True

@@ -30,7 +30,7 @@ from noetl.core.pipeline.engine_kinds import (
     with_bound,
 )
 from noetl.core.pipeline.frame import Frame
-from noetl.core.pipeline.recorded_output import SHOWN_BYTES, recorded, shown, with_ref
+from noetl.core.pipeline.recorded_output import SHOWN_BYTES, recorded, trace_value, with_ref
 from noetl.core.pipeline.task_policy import Choice
 from noetl.core.program.evaluator import EvaluationError, TemplateEvaluator, binding
 from noetl.core.program.program import TaskProgram, TaskSpec
@@ -172,8 +172,8 @@ def _perform(frame: Frame, visit: Visit, answer: Output | None) -> Driven[Output
 
 def _is_answered(task: TaskProgram, output: Output) -> bool:
     """Whether an attempt is known to be over: it went well, or whoever carried it out said that it failed."""
-    said = bool(output.pop(ANSWERED, False))
-    if output["status"] == "ok" or said:
+    by_itself = bool(output.pop(ANSWERED, False))
+    if output["status"] == "ok" or by_itself:
         return True
     return task.kind in OWN_KINDS and (output["error"] or {})["kind"] not in NOT_OVER
 
@@ -246,10 +246,10 @@ def _rendered(frame: Frame, task: TaskProgram) -> Driven[JsonObject]:
     names = frozenset(path[1] for path in value.paths if path[0] == "keychain" and len(path) > 1)
     if names:
         bound["keychain"] = yield from _secrets(names)
-    given = value.render(bound)
-    if not isinstance(given, dict):
-        raise EvaluationError("template", f"input of task {task.label!r}: {not_a_mapping(given)}")
-    return {**given, **task.literal}
+    rendered = value.render(bound)
+    if not isinstance(rendered, dict):
+        raise EvaluationError("template", f"input of task {task.label!r}: {not_a_mapping(rendered)}")
+    return {**rendered, **task.literal}
 
 
 def _rendered_spec(frame: Frame, task: TaskProgram) -> TaskSpec:
@@ -281,8 +281,8 @@ def _started(frame: Frame, visit: Visit) -> None:
     around = frame.around
     data: dict[str, object] | None = None
     if visit.input and not visit.task.input.static:
-        shown = around.redactor.clean(_own_input(visit))
-        data = {"input": shown} if shown and size_of(shown) <= SHOWN_BYTES else None
+        own_input = around.redactor.clean(_own_input(visit))
+        data = {"input": own_input} if own_input and size_of(own_input) <= SHOWN_BYTES else None
     around.record(task_event(frame, visit, "task.started", data))
 
 
@@ -363,7 +363,7 @@ def _done(
     if choice.seen:
         data["seen"] = choice.seen
     if pairs:
-        data["set"] = [[path, shown(value)] for path, value in pairs]
+        data["set"] = [[path, trace_value(value)] for path, value in pairs]
     if retry is not None:
         data["delay"] = retry
     if (to := _goes_to(frame, choice)) is not None:
@@ -381,16 +381,16 @@ def _goes_to(frame: Frame, choice: Choice) -> str | None:
 def _retry_wait(frame: Frame, visit: Visit, choice: Choice, scope: Scope) -> float | None:
     """Seconds until the next attempt; None when the attempts are used up."""
     assert choice.program is not None
-    given = task_policy.options(choice.program, scope, f"retry of task {visit.task.label!r}")
+    options = task_policy.options(choice.program, scope, f"retry of task {visit.task.label!r}")
     try:
-        attempts = int(given["attempts"])
+        attempts = int(options["attempts"])
     except (TypeError, ValueError, OverflowError):
         raise EvaluationError(
-            "template", f"retry of task {visit.task.label!r}: attempts is {given['attempts']!r}"
+            "template", f"retry of task {visit.task.label!r}: attempts is {options['attempts']!r}"
         ) from None
     if frame.attempt >= attempts:
         return None
-    return task_policy.wait_s(choice.program, given, frame.attempt, frame.around.now(), frame.around.spread)
+    return task_policy.wait_s(choice.program, options, frame.attempt, frame.around.now(), frame.around.spread)
 
 
 def _wait_to_retry(frame: Frame, visit: Visit, output: Output, seconds: float) -> Driven[None]:

@@ -35,7 +35,7 @@ def recorded_together(
     """A run's output and those of its tasks as one event keeps them: payloads go until the rest fits."""
     if not results:
         return recorded(frame, output), {}
-    parts = [recorded(frame, one) for one in (output, *results.values())]
+    parts = [recorded(frame, envelope) for envelope in (output, *results.values())]
     sizes = [0 if part.get("data") is None else size_of(part["data"]) for part in parts]
     for place in largest(sizes, frame.around.limits["max_payload_bytes"]):
         parts[place] = _put_aside(frame, parts[place])
@@ -50,7 +50,7 @@ def _put_aside(frame: Frame, output: Output) -> Output:
     return {**output, "data": None, "ref": ref}
 
 
-def shown(value: Json) -> Json:
+def trace_value(value: Json) -> Json:
     """A written value as the detail event keeps it."""
     return value if size_of(value) <= SHOWN_BYTES else {"bytes": size_of(value)}
 

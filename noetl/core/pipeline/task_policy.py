@@ -79,15 +79,15 @@ def options(rule: RuleProgram, scope: Scope, place: str) -> RuleOptions:
 
 
 def wait_s(
-    rule: RuleProgram, given: RuleOptions, attempt: int, now: int, spread: Callable[[], float]
+    rule: RuleProgram, knobs: RuleOptions, attempt: int, now: int, spread: Callable[[], float]
 ) -> float:
     """Seconds to wait after attempt n, capped, jitter only ever lengthening it."""
-    delay = seconds(given.get("delay"), now)
+    delay = seconds(knobs.get("delay"), now)
     if rule.backoff == "linear":
         delay *= attempt
     elif rule.backoff == "exponential":
         delay *= 2.0 ** min(attempt - 1, 60)
-    delay = min(delay, seconds(given.get("max_delay"), now))
+    delay = min(delay, seconds(knobs.get("max_delay"), now))
     return delay * (1 + JITTER * spread()) if rule.jitter else delay
 
 

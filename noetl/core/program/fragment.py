@@ -27,21 +27,21 @@ def fragment_problems(
     if len(steps) > max_steps:
         return [{"message": f"the fragment has {len(steps)} steps; at most {max_steps} are allowed"}]
     loaded = _loaded(program, steps)
-    found = [
+    problems = [
         {"code": item.code, "message": item.message, "path": item.path}
         for item in loaded.diagnostics
         if item.severity == "error"
     ]
     used = {task.kind for step in (loaded.playbook.steps if loaded.playbook else ()) for task in step.tasks}
     for kind in sorted(used - set(used if kinds is None else kinds)):
-        found.append({"message": f"kind {kind!r} is not among limits.kinds: {', '.join(kinds or ())}"})  # noqa: PERF401
-    return found
+        problems.append({"message": f"kind {kind!r} is not among limits.kinds: {', '.join(kinds or ())}"})  # noqa: PERF401
+    return problems
 
 
 def normalised(program: Program, steps: Any) -> list[dict[str, Any]]:
     """A valid fragment in the one spelling that the log keeps."""
-    found: list[dict[str, Any]] = plain(_loaded(program, steps).tree["workflow"])
-    return found
+    workflow: list[dict[str, Any]] = plain(_loaded(program, steps).tree["workflow"])
+    return workflow
 
 
 def extended(program: Program, origin: str, steps: Steps) -> Program:

@@ -275,8 +275,8 @@ def _results_read(steps: Mapping[str, StepProgram]) -> frozenset[str]:
     return frozenset(path[0] for path in read.paths if path[0] in names)
 
 
-def _reference_first(given: Mapping[str, Any]) -> bool:
-    results = (given.get("policy") or {}).get("results") or {}
+def _reference_first(spec: Mapping[str, Any]) -> bool:
+    results = (spec.get("policy") or {}).get("results") or {}
     return results.get("reference_first") is True
 
 
@@ -429,15 +429,15 @@ def _names(tasks: Iterable[model.Task]) -> frozenset[str]:
 
 
 def _called_blocks(tasks: Iterable[model.Task], playbook: model.Playbook) -> set[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     queue = [task for task in tasks if task.kind == "workbook"]
     while queue:
         task = queue.pop()
         name = task.block or ""
-        if name in playbook.workbook and name not in found:
-            found.add(name)
+        if name in playbook.workbook and name not in names:
+            names.add(name)
             queue += [inner for inner in playbook.workbook[name].tasks if inner.kind == "workbook"]
-    return found
+    return names
 
 
 def _block(block: model.Block, playbook: model.Playbook, kinds: Kinds, reads: _Reads) -> BlockProgram:

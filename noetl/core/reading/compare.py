@@ -69,7 +69,7 @@ def compare(first: Course, second: Course) -> dict[str, Any]:
     """Everything in which two executions differ; `same` when they took one path to one result."""
     a, b = first.state, second.state
     left_out: dict[str, int] = {}
-    found: dict[str, Any] = {
+    differences: dict[str, Any] = {
         "status": _pair(a.status, b.status),
         "playbook": _pair(a.hash, b.hash),
         "workload": _told_changes("workload", a.workload, b.workload, left_out),
@@ -78,10 +78,10 @@ def compare(first: Course, second: Course) -> dict[str, Any]:
         "outputs": _told_changes("outputs", first.outputs, second.outputs, left_out),
         "error": _pair(a.error, b.error),
     }
-    sides = {"a": a.execution_id, "b": b.execution_id, "same": not any(found.values())}
+    sides = {"a": a.execution_id, "b": b.execution_id, "same": not any(differences.values())}
     steps = dict.fromkeys([*first.duration_ms, *second.duration_ms])
     timing = {step: [first.duration_ms.get(step), second.duration_ms.get(step)] for step in steps}
-    return {**sides, **found, "timing_ms": timing, "left_out": left_out}
+    return {**sides, **differences, "timing_ms": timing, "left_out": left_out}
 
 
 def _path_changes(a: list[str], b: list[str], left_out: dict[str, int]) -> list[str]:
@@ -113,13 +113,13 @@ def _told_changes(section: str, a: Any, b: Any, left_out: dict[str, int]) -> lis
     """The first places at which values differ, of each key by itself; how many more there are is counted."""
     if not (isinstance(a, dict) and isinstance(b, dict)):
         return list(changes(a, b))
-    told: list[Change] = []
+    listed: list[Change] = []
     for key in dict.fromkeys([*a, *b]):
-        found = changes(a.get(key, _ABSENT), b.get(key, _ABSENT), str(key))
-        told += islice(found, PLACES_MOST)
-        if more := sum(1 for _ in found):
+        places = changes(a.get(key, _ABSENT), b.get(key, _ABSENT), str(key))
+        listed += islice(places, PLACES_MOST)
+        if more := sum(1 for _ in places):
             left_out[f"{section}.{key}"] = more
-    return told
+    return listed
 
 
 def changes(a: Any, b: Any, path: str = "") -> Iterator[Change]:
@@ -129,8 +129,8 @@ def changes(a: Any, b: Any, path: str = "") -> Iterator[Change]:
             below = f"{path}.{key}" if path else str(key)
             yield from changes(a.get(key, _ABSENT), b.get(key, _ABSENT), below)
     elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-        for index, (one, other) in enumerate(zip(a, b, strict=True)):
-            yield from changes(one, other, f"{path}[{index}]")
+        for index, (item, other) in enumerate(zip(a, b, strict=True)):
+            yield from changes(item, other, f"{path}[{index}]")
     elif a is _ABSENT or b is _ABSENT or a != b:
         sides = {"a": a, "b": b}
         yield {"path": path, **{side: value for side, value in sides.items() if value is not _ABSENT}}

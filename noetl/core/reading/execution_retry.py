@@ -50,9 +50,9 @@ def _unsuccessful(past: LogHistory) -> set[str]:
 
 def _with_failed_iterations(past: LogHistory) -> set[str]:
     """The runs of a completed execution that went on without some of their iterations."""
-    found = {run_id for run_id, run in past.runs.items() if run.failed_iterations}
-    if found:
-        return found
+    runs = {run_id for run_id, run in past.runs.items() if run.failed_iterations}
+    if runs:
+        return runs
     name, origin = past.state.execution_id, past.state.retry_of
     if past.state.failed_iterations:
         message = f"the iterations that failed are of execution {origin}, from which {name} kept them"
@@ -82,16 +82,16 @@ def _latest_unsuccessful(past: LogHistory, step: str) -> str:
 
 def _premature(past: LogHistory, program: Program, chosen: set[str]) -> set[str]:
     """Joins that ran because a branch had failed; they wait for it now that it runs again."""
-    found: set[str] = set()
+    premature: set[str] = set()
     before: list[str] = []
     for run_id, run in past.runs.items():
         step = program.steps.get(run.step)
         joins = step is not None and step.join in ("sync", "all")
         if joins and any(name != run.step and program.graph.can_reach(name, run.step) for name in before):
-            found.add(run_id)
+            premature.add(run_id)
         if run_id in chosen and run.step in program.steps:
             before.append(run.step)
-    return found
+    return premature
 
 
 def _again(past: LogHistory, chosen: Iterable[str]) -> set[str]:
@@ -110,7 +110,7 @@ def _again(past: LogHistory, chosen: Iterable[str]) -> set[str]:
 
 def _kept(past: LogHistory, program: Program, chosen: set[str], *, keep_iterations: bool) -> Retained:
     again = _again(past, chosen | _premature(past, program, chosen))
-    kept = {run_id: run for run_id, run in past.runs.items() if run_id not in again}
+    retained = {run_id: run for run_id, run in past.runs.items() if run_id not in again}
     loops = {run_id: _begun_loop(past.runs[run_id], program) for run_id in chosen if keep_iterations}
     fired = {past.runs[run_id].step for run_id in again if run_id in past.runs}
     tokens = [
@@ -122,17 +122,17 @@ def _kept(past: LogHistory, program: Program, chosen: set[str], *, keep_iteratio
     ]
     _check_targets(tokens, program)
     state: RetainedState = {
-        "ctx": _ctx(past, kept, loops),
-        "results": _results(past, kept, program),
-        "steps": _counts(past, kept),
+        "ctx": _ctx(past, retained, loops),
+        "results": _results(past, retained, program),
+        "steps": _counts(past, retained),
         "failures": [
             *past.base.get("failures", ()),
-            *(run.failure for run in kept.values() if run.failure),
+            *(run.failure for run in retained.values() if run.failure),
         ],
         "signals": past.state.signals,
-        "output": _output(past, kept),
+        "output": _output(past, retained),
     }
-    if failed := _failed_iterations(past, kept):
+    if failed := _failed_iterations(past, retained):
         state["failed_iterations"] = failed
     left = {key: value for key, value in state.items() if value not in (None, [], {})}
     return {"state": cast("RetainedState", left), "tokens": tokens}
@@ -168,11 +168,11 @@ def _check_targets(tokens: list[TokenParts], program: Program) -> None:
         )
 
 
-def _ctx(past: LogHistory, kept: dict[str, PastRun], loops: Loops) -> JsonObject:
+def _ctx(past: LogHistory, retained: dict[str, PastRun], loops: Loops) -> JsonObject:
     """ctx as the kept runs wrote it, the kept iterations of a sequential loop included."""
     ctx = past.base.get("ctx", {})
     for run_id, index, patch in past.patches:
-        if run_id in kept or _kept_iteration(loops.get(run_id), index):
+        if run_id in retained or _kept_iteration(loops.get(run_id), index):
             ctx = apply(ctx, patch)
     return ctx
 
@@ -181,35 +181,35 @@ def _kept_iteration(loop: PastLoop | None, index: int | None) -> bool:
     return loop is not None and str(index) in loop.done
 
 
-def _results(past: LogHistory, kept: dict[str, PastRun], program: Program) -> dict[str, Output]:
+def _results(past: LogHistory, retained: dict[str, PastRun], program: Program) -> dict[str, Output]:
     """The latest kept output of every step that a template reads."""
     results = dict(past.base.get("results", {}))
-    for run in kept.values():
+    for run in retained.values():
         step_program = program.steps.get(run.step)
         if run.ended is not None and (step_program is None or step_program.read_later):
             results[run.step] = run.output
     return results
 
 
-def _counts(past: LogHistory, kept: dict[str, PastRun]) -> dict[str, RunCount]:
+def _counts(past: LogHistory, retained: dict[str, PastRun]) -> dict[str, RunCount]:
     counts: dict[str, RunCount] = {step: {**count} for step, count in past.base.get("steps", {}).items()}
-    for run in kept.values():
+    for run in retained.values():
         count = counts.setdefault(run.step, {"runs": 0})
         count["runs"] += 1
         count["status"] = "failed" if run.ended == "step.failed" else "done"
     return counts
 
 
-def _output(past: LogHistory, kept: dict[str, PastRun]) -> Json:
+def _output(past: LogHistory, retained: dict[str, PastRun]) -> Json:
     output = past.base.get("output")
-    for run in kept.values():
+    for run in retained.values():
         if run.result:
             output = result_of(run.output)
     return output
 
 
-def _failed_iterations(past: LogHistory, kept: dict[str, PastRun]) -> int:
-    return past.base.get("failed_iterations", 0) + sum(run.failed_iterations for run in kept.values())
+def _failed_iterations(past: LogHistory, retained: dict[str, PastRun]) -> int:
+    return past.base.get("failed_iterations", 0) + sum(run.failed_iterations for run in retained.values())
 
 
 def past_of(execution_id: str, events: Iterable[Event]) -> LogHistory:

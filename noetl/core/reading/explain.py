@@ -103,10 +103,10 @@ class _Story:
     # The request and the end
 
     def _requested(self, seq: int, event: Event, data: Requested) -> None:
-        kept = f", going on from execution {data['retry_of']}" if data.get("retry_of") else ""
+        origin = f", going on from execution {data['retry_of']}" if data.get("retry_of") else ""
         parent = data.get("parent")
         by = f"step run {parent['run']} of execution {parent['execution_id']}" if parent else data.get("by")
-        self.say(seq, "execution", f"requested by {by}{kept}", payload=data.get("payload"))
+        self.say(seq, "execution", f"requested by {by}{origin}", payload=data.get("payload"))
 
     def _evaluated(self, seq: int, event: Event, data: Evaluated) -> None:
         if "error" in data:
@@ -116,8 +116,8 @@ class _Story:
     def _restored(self, seq: int, event: Event, data: Restored) -> None:
         if data.get("more"):
             return  # what had no room in the event before
-        kept = ", ".join(data.get("steps", {})) or "nothing"
-        self.say(seq, "execution", f"kept of execution {data['of']}: {kept}", steps=data.get("steps", {}))
+        steps = ", ".join(data.get("steps", {})) or "nothing"
+        self.say(seq, "execution", f"kept of execution {data['of']}: {steps}", steps=data.get("steps", {}))
 
     def _loop_restored(self, seq: int, event: Event, data: LoopRestored) -> None:
         count = len(data["iterations"])
@@ -177,8 +177,10 @@ class _Story:
         self.say(seq, "step", text, event, input=data.get("input"))
 
     def _expired(self, seq: int, event: Event, data: LeaseMoved) -> None:
-        told = explain_text.again("returned" if event.name == "lease.returned" else data.get("why", "silent"))
-        self.say(seq, "step", f"its work {told} and goes out again from where it stood", event)
+        cause = explain_text.again(
+            "returned" if event.name == "lease.returned" else data.get("why", "silent")
+        )
+        self.say(seq, "step", f"its work {cause} and goes out again from where it stood", event)
 
     def _parked(self, seq: int, event: Event, data: TaskParked) -> None:
         self._repeat(seq, event, "parked", f"waits for {explain_text.waiting(data)}", {})
@@ -198,21 +200,23 @@ class _Story:
             self._repeat(seq, event, directive, text, {"error": error} if error else {})
 
     def _repeat(self, seq: int, event: Event, what: str, text: str, facts: ScopeValues) -> None:
-        known = self.repeated.setdefault((event.run or "", event.label or "", what), _Repeated())
-        known.count += 1
-        if len(known.examples) < EXAMPLES:
+        decision = self.repeated.setdefault((event.run or "", event.label or "", what), _Repeated())
+        decision.count += 1
+        if len(decision.examples) < EXAMPLES:
             where = f" in iteration {event.at}" if event.at else ""
-            known.examples.append((seq, f"task '{event.label}'{where} {text}", facts))
+            decision.examples.append((seq, f"task '{event.label}'{where} {text}", facts))
 
     def _tell_repeated(self, event: Event) -> None:
         for key in [key for key in self.repeated if key[0] == event.run]:
-            known = self.repeated.pop(key)
+            decision = self.repeated.pop(key)
             _, task, what = key
-            for seq, example, facts in known.examples:
+            for seq, example, facts in decision.examples:
                 self.say(seq, "task", example, event, task=task, do=what, **facts)
-            if known.count > EXAMPLES:
-                text = f"task '{task}' did so {known.count} times in all ({what})"
-                self.say(known.examples[-1][0], "task", text, event, task=task, do=what, count=known.count)
+            if decision.count > EXAMPLES:
+                text = f"task '{task}' did so {decision.count} times in all ({what})"
+                self.say(
+                    decision.examples[-1][0], "task", text, event, task=task, do=what, count=decision.count
+                )
 
     def _ended(self, seq: int, event: Event, data: RunEnded) -> None:
         self._tell_repeated(event)
@@ -294,21 +298,21 @@ def _directive(event: Event, data: TaskDone, *, exhausted: bool) -> str | None:
     """What a task's policy chose, when that was more than going on."""
     directive, output = data.get("do", "continue"), data.get("output") or {}
     place = "before" if "before" in data else "rule"
-    told = explain_text.rule(data, place)
+    rule = explain_text.rule(data, place)
     error = f" after {explain_text.error(output.get('error'))}" if output.get("status") == "error" else ""
     if directive == "retry":
         return (
-            f"is tried again in {data.get('delay', 0):.3g} s (attempt {event.attempt} failed){error}: {told}"
+            f"is tried again in {data.get('delay', 0):.3g} s (attempt {event.attempt} failed){error}: {rule}"
         )
     if exhausted:
         return f"failed: its {event.attempt} attempts are used up{error}"
     if directive == "fail":
-        return f"failed{error}: {told}"
+        return f"failed{error}: {rule}"
     if directive == "jump":
-        return f"jumped to '{data.get('to')}': {told}"
+        return f"jumped to '{data.get('to')}': {rule}"
     if directive in ("break", "skip"):
-        return f"{'ended the pipeline' if directive == 'break' else 'was skipped'}: {told}"
-    return f"went on{error}: {told}" if error else None
+        return f"{'ended the pipeline' if directive == 'break' else 'was skipped'}: {rule}"
+    return f"went on{error}: {rule}" if error else None
 
 
 def _is_plumbing(event: Event, data: TaskDone) -> bool:

@@ -70,14 +70,14 @@ def error(item: Mapping[str, Any] | None) -> str:
 
 def details(item: Mapping[str, Any] | None) -> list[tuple[str, list[str]]]:
     """What an error says beside its message: a short name each, and its lines. A child's error speaks too."""
-    found = dict((item or {}).get("details") or {})
-    told = [(name, show(found.pop(key))) for key, (name, show) in _DETAILS.items() if found.get(key)]
-    inner = found.pop("error", None)
+    rest = dict((item or {}).get("details") or {})
+    sections = [(name, show(rest.pop(key))) for key, (name, show) in _DETAILS.items() if rest.get(key)]
+    inner = rest.pop("error", None)
     if is_error(inner):
-        own = {name for name, _ in told}
-        told += [(name, lines) for name, lines in details(inner) if name not in own]
-    told += [(name, [value(found[name])]) for name in _SAID if found.get(name)]
-    return told
+        own = {name for name, _ in sections}
+        sections += [(name, lines) for name, lines in details(inner) if name not in own]
+    sections += [(name, [value(rest[name])]) for name in _SAID if rest.get(name)]
+    return sections
 
 
 def _lines(text: object) -> list[str]:
@@ -91,8 +91,8 @@ def _position(place: Mapping[str, Any]) -> list[str]:
     return [f"line {place['line']}, column {place['column']}", text, caret]
 
 
-def _input(given: object) -> list[str]:
-    return [given if isinstance(given, str) else _encode(given).decode()]
+def _input(own_input: object) -> list[str]:
+    return [own_input if isinstance(own_input, str) else _encode(own_input).decode()]
 
 
 _DETAILS: dict[str, tuple[str, Callable[[Any], list[str]]]] = {

@@ -71,7 +71,7 @@ class LoopView:
         """The runs that are loops."""
         return list(self._loops)
 
-    def shown(self, run: str) -> LoopIterations | None:
+    def view(self, run: str) -> LoopIterations | None:
         """One run's iterations; None when it is no loop's run."""
         loop = self._loops.get(run)
         if loop is None:

@@ -31,8 +31,8 @@ def throughput(entries: Iterable[Entry], now: int, span_ms: int) -> dict[str, An
         moment = entry.requested_at if entry.ended_at is None else entry.ended_at
         place = min(BUCKETS - 1, max(0, (moment - first) // width))
         buckets[place][entry.status if entry.status in ENDED else "active"] += 1
-    shown = [{"at": iso(first + place * width), **bucket} for place, bucket in enumerate(buckets)]
-    return {"since": iso(first), "bucket_ms": width, "buckets": shown, "counts": counts}
+    rows = [{"at": iso(first + place * width), **bucket} for place, bucket in enumerate(buckets)]
+    return {"since": iso(first), "bucket_ms": width, "buckets": rows, "counts": counts}
 
 
 def slowest(durations: Mapping[tuple[str, str], list[tuple[int, str]]]) -> list[dict[str, Any]]:
@@ -41,11 +41,11 @@ def slowest(durations: Mapping[tuple[str, str], list[tuple[int, str]]]) -> list[
         {
             "path": path,
             "step": step,
-            "runs": len(found),
-            "mean_ms": sum(took for took, _ in found) // len(found),
-            "max_ms": max(found)[0],
-            "execution_id": max(found)[1],
+            "runs": len(runs),
+            "mean_ms": sum(took for took, _ in runs) // len(runs),
+            "max_ms": max(runs)[0],
+            "execution_id": max(runs)[1],
         }
-        for (path, step), found in durations.items()
+        for (path, step), runs in durations.items()
     ]
     return sorted(rows, key=lambda row: -int(row["mean_ms"]))[:SLOWEST]

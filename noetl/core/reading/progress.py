@@ -171,7 +171,7 @@ class Progress:
 
     # What is shown
 
-    def shown(self) -> ExecutionProgress:
+    def view(self) -> ExecutionProgress:
         """The graph's colours, counts and tokens."""
         state = self.state
         return {
@@ -180,15 +180,15 @@ class Progress:
             "at": iso(self._ts),
             "status": state.status,
             "history": self._history,
-            "steps": {name: self._shown_step(name, step) for name, step in self._steps.items()},
-            "arcs": [_shown_arc(source, order, arc) for (source, order), arc in self._arcs.items()],
+            "steps": {name: self._step_view(name, step) for name, step in self._steps.items()},
+            "arcs": [_arc_view(source, order, arc) for (source, order), arc in self._arcs.items()],
             "refused": list(self._refusals),
-            "tokens": [self._shown_token(token) for token in state.tokens],
+            "tokens": [self._token_view(token) for token in state.tokens],
             "waits": [wait for run in state.runs.values() for wait in self._waits(run)],
             "error": state.error,
         }
 
-    def _shown_step(self, name: str, step: _Step) -> StepProgress:
+    def _step_view(self, name: str, step: _Step) -> StepProgress:
         live = [run for run in self.state.runs.values() if run.step == name]
         loops = [run.loop for run in live if run.loop is not None]
         return {
@@ -206,10 +206,10 @@ class Progress:
             "error": step.error,
         }
 
-    def _shown_token(self, token_id: str) -> LiveToken:
+    def _token_view(self, token_id: str) -> LiveToken:
         token = self.state.tokens[token_id]
-        held = self._holds.get(token_id) if token.held else None
-        return {"id": token_id, "step": token.step, "from": token.source, "held": token.held, "hold": held}
+        hold = self._holds.get(token_id) if token.held else None
+        return {"id": token_id, "step": token.step, "from": token.source, "held": token.held, "hold": hold}
 
     def _waits(self, run: Run) -> list[Wait]:
         return [
@@ -240,7 +240,7 @@ def _status(step: _Step, live: list[Run]) -> str:
     return "running" if started else "queued"
 
 
-def _shown_arc(source: str, order: int, arc: _Arc) -> ArcProgress:
+def _arc_view(source: str, order: int, arc: _Arc) -> ArcProgress:
     return {
         "from": source,
         "to": arc.to,

@@ -85,7 +85,7 @@ class Provenance:
                 }
             )
 
-    def found(self, text: str = "", step: str | None = None) -> list[TaskLine]:
+    def search(self, text: str = "", step: str | None = None) -> list[TaskLine]:
         """The lines that have a text in them, perhaps of one step only."""
         wanted = text.casefold()
         return [

@@ -74,8 +74,8 @@ class Timeline:
         self._first = event.ts if self._first is None else self._first
         self._last = max(self._last, event.ts)
         reader = READERS.get(event.name)
-        known = event.run is None or event.run in self._lines or event.name == "step.scheduled"
-        if reader is not None and known:
+        in_view = event.run is None or event.run in self._lines or event.name == "step.scheduled"
+        if reader is not None and in_view:
             reader(self, event, event.data or {})
 
     def _enqueued(self, event: Event, data: Enqueued) -> None:
@@ -83,9 +83,9 @@ class Timeline:
 
     def _scheduled(self, event: Event, data: Scheduled) -> None:
         sources = [self._tokens.pop(token, None) for token in data["tokens"]]
-        known = [source for source in dict.fromkeys(sources) if source in self._lines]
+        runs = [source for source in dict.fromkeys(sources) if source in self._lines]
         run = event.run or ""
-        line = self._lines[run] = _Line(run, data["step"], event.ts, [source for source in known if source])
+        line = self._lines[run] = _Line(run, data["step"], event.ts, [source for source in runs if source])
         line.total = data.get("total")
         if len(self._lines) > RUNS_MOST:
             self._left_out += 1
@@ -159,7 +159,7 @@ class Timeline:
         """Each ended run's step and how long it took."""
         return [(line.step, line.ended - line.scheduled) for line in self._lines.values() if line.ended]
 
-    def shown(self) -> ExecutionTimeline:
+    def view(self) -> ExecutionTimeline:
         """All runs in the order they were scheduled."""
         first = self._first or 0
         return {
@@ -168,7 +168,7 @@ class Timeline:
             "ended": self._ended,
             "critical": self.critical(),
             "left_out": self._left_out,
-            "runs": [_shown_line(line, first) for line in self._lines.values()],
+            "runs": [_line_view(line, first) for line in self._lines.values()],
         }
 
 
@@ -176,8 +176,8 @@ def _end(line: _Line) -> int:
     return line.ended or line.scheduled
 
 
-def _shown_line(line: _Line, first: int) -> RunLine:
-    shown: RunLine = {
+def _line_view(line: _Line, first: int) -> RunLine:
+    fields: RunLine = {
         "run": line.run,
         "step": line.step,
         "from": line.sources,
@@ -186,15 +186,15 @@ def _shown_line(line: _Line, first: int) -> RunLine:
         "scheduled": line.scheduled - first,
         "started": None if line.started is None else line.started - first,
         "ended": None if line.ended is None else line.ended - first,
-        "tasks": [_shown_bar(bar, first) for bar in line.bars],
+        "tasks": [_bar_view(bar, first) for bar in line.bars],
         "left_out": line.left_out,
     }
     if line.total is not None:
-        shown["loop"] = {"total": line.total, "done": line.done, "failed": line.failed}
-    return shown
+        fields["loop"] = {"total": line.total, "done": line.done, "failed": line.failed}
+    return fields
 
 
-def _shown_bar(bar: _Bar, first: int) -> TaskBar:
+def _bar_view(bar: _Bar, first: int) -> TaskBar:
     return {
         "task": bar.label,
         "visit": bar.visit,

@@ -124,13 +124,13 @@ class Coverage:
     def _place(self, step: str, label: str) -> str | None:
         """Where the text has a task that events call `task` or, inside of blocks, `call/task`."""
         *calls, name = label.split("/")
-        tasks = next((one.tasks for one in self.playbook.steps if one.name == step), None)
+        tasks = next((candidate.tasks for candidate in self.playbook.steps if candidate.name == step), None)
         owner = step
         for call in calls:
-            found = next((task for task in tasks or () if task.label == call), None)
-            if found is None:
+            block_call = next((task for task in tasks or () if task.label == call), None)
+            if block_call is None:
                 return None
-            owner = found.block or found.label
+            owner = block_call.block or block_call.label
             tasks = self.playbook.workbook[owner].tasks
             owner = f"workbook/{owner}"
         return None if tasks is None else f"{owner}.{name}"

@@ -48,7 +48,7 @@ def unmet_expectations(case: Case, facts: Facts) -> list[Diagnostic]:
         *_calls(expect.get("calls"), facts.calls),
         *_conditions(expect, facts),
     ]
-    return [finding(mark, message) for mark, message in sorted(unmet, key=lambda one: one[0][:2])]
+    return [finding(mark, message) for mark, message in sorted(unmet, key=lambda mismatch: mismatch[0][:2])]
 
 
 def finding(mark: Mark, message: str, hint: str | None = None) -> Diagnostic:
@@ -76,10 +76,10 @@ def _error(expect: Map, seen: Mapping[str, Any] | None, name: str = "error") -> 
         yield expect.at("error"), "there is no error, expected one"
         return
     for key, value in wanted.items():
-        found = (seen or {}).get(key)
-        if key == "message" and isinstance(value, str) and value in str(found):
+        value_seen = (seen or {}).get(key)
+        if key == "message" and isinstance(value, str) and value in str(value_seen):
             continue
-        yield from mismatches(value, found, wanted.at(key), f"{name}.{key}")
+        yield from mismatches(value, value_seen, wanted.at(key), f"{name}.{key}")
 
 
 def _failures(expect: Map, seen: list[Mapping[str, Any]]) -> Iterator[Mismatch]:
@@ -90,21 +90,21 @@ def _failures(expect: Map, seen: list[Mapping[str, Any]]) -> Iterator[Mismatch]:
         steps = flow([failure["step"] for failure in seen])
         yield expect.at("failures"), f"the failures that arcs took are of {steps}, expected {len(wanted)}"
         return
-    for index, (one, failure) in enumerate(zip(wanted, seen, strict=True)):
+    for index, (expected, failure) in enumerate(zip(wanted, seen, strict=True)):
         name = f"failures[{index}]"
-        yield from _error(one, failure["error"], f"{name}.error")
+        yield from _error(expected, failure["error"], f"{name}.error")
         for key in ("step", "taken_by", "answered"):
-            if key in one:
-                yield from mismatches(one[key], failure[key], one.at(key), f"{name}.{key}")
+            if key in expected:
+                yield from mismatches(expected[key], failure[key], expected.at(key), f"{name}.{key}")
 
 
 def _ctx(expect: Map, ctx: Mapping[str, Any]) -> Iterator[Mismatch]:
     wanted: Value = expect.get("ctx") or {}
     for path, value in wanted.items():
-        found: Value = ctx
+        value_seen: Value = ctx
         for key in path.split("."):
-            found = found.get(key) if isinstance(found, Mapping) else None
-        yield from mismatches(value, found, wanted.at(path), f"ctx.{path}")
+            value_seen = value_seen.get(key) if isinstance(value_seen, Mapping) else None
+        yield from mismatches(value, value_seen, wanted.at(path), f"ctx.{path}")
 
 
 def _steps(expect: Map, runs: list[str]) -> Iterator[Mismatch]:
@@ -127,14 +127,14 @@ def _counted(wanted: Value, seen: Counter[str], what: str, verb: str) -> Iterato
 
 def _calls(wanted: Value, calls: list[tuple[str, Mapping[str, Any]]]) -> Iterator[Mismatch]:
     for name, value in (wanted or {}).items():
-        inputs = [given for task, given in calls if task == name]
+        inputs = [own_input for task, own_input in calls if task == name]
         times = value if isinstance(value, int) else len(value)
         if len(inputs) != times:
             yield wanted.at(name), f"task '{name}' was called {_times(len(inputs))}, expected {_times(times)}"
         elif isinstance(value, Seq):
-            for index, one in enumerate(value):
+            for index, expected in enumerate(value):
                 what = f"input of call {index + 1} of '{name}'"
-                yield from mismatches(one, inputs[index], value.at(index), what)
+                yield from mismatches(expected, inputs[index], value.at(index), what)
 
 
 def _times(number: int) -> str:

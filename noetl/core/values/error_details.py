@@ -27,18 +27,18 @@ def fitted(error: ErrorObject) -> ErrorObject:
     if isinstance(message, str) and len(message) > MESSAGE_CHARS:
         fit["message"] = ends(message, MESSAGE_CHARS)
     if details:
-        kept = {name: _fitted(name, value) for name, value in details.items()}
-        while size_of(kept) > DETAILS_BYTES:
-            del kept[max(kept, key=lambda name: size_of(kept[name]))]
-        fit["details"] = kept
+        fitting = {name: _fitted(name, value) for name, value in details.items()}
+        while size_of(fitting) > DETAILS_BYTES:
+            del fitting[max(fitting, key=lambda name: size_of(fitting[name]))]
+        fit["details"] = fitting
     return fit
 
 
-def with_place(error: ErrorObject, given: ScopeValues, log: Sequence[str]) -> ErrorObject:
+def with_place(error: ErrorObject, own_input: ScopeValues, log: Sequence[str]) -> ErrorObject:
     """An error that also says what its task was given, and what it printed last."""
     own: dict[str, object] = {}
-    if given:
-        own["input"] = bounded(dict(given), TEXT_CHARS)
+    if own_input:
+        own["input"] = bounded(dict(own_input), TEXT_CHARS)
     if log:
         own["log"] = [_line(line) for line in log[-LOG_LINES:]]
     # Inside a block the task that failed has said so already.

@@ -29,13 +29,13 @@ def compact(pairs: Patch, reduced: Mapping[Path, str]) -> Patch:
     """Writes without those that the same pipeline has overwritten itself; operands all count."""
     if len(pairs) < 2:
         return pairs
-    kept: dict[tuple[str | int, ...], Write] = {}
+    latest: dict[tuple[str | int, ...], Write] = {}
     for number, pair in enumerate(pairs):
         path = tuple(pair[0])
         key = (number,) if path in reduced else path
-        kept.pop(key, None)  # a later write stands behind what was written in between
-        kept[key] = pair
-    return list(kept.values())
+        latest.pop(key, None)  # a later write stands behind what was written in between
+        latest[key] = pair
+    return list(latest.values())
 
 
 def merged(
@@ -80,9 +80,9 @@ class _Plain:
     def write(self, key: Path, index: int, value: Json) -> None:
         """Note a write."""
         self.touch(key, index)
-        known = self._written.pop(key, None)
-        if known is not None and known[0] != index:
-            self._leave(key, known)
+        previous = self._written.pop(key, None)
+        if previous is not None and previous[0] != index:
+            self._leave(key, previous)
         self._written[key] = (index, value)
 
     def agreed(self) -> list[tuple[Path, Json]]:
@@ -92,9 +92,9 @@ class _Plain:
         return [(key, value) for key, (_, value) in self._written.items()]
 
     def _leave(self, key: Path, last: tuple[int, Json]) -> None:
-        known = self._earlier.setdefault(key, last)
-        if self.parallel and key[0] == "ctx" and not same(known[1], last[1]):
-            raise _conflict(known[0], last[0], f"write different values to {'.'.join(key)}", key)
+        earlier = self._earlier.setdefault(key, last)
+        if self.parallel and key[0] == "ctx" and not same(earlier[1], last[1]):
+            raise _conflict(earlier[0], last[0], f"write different values to {'.'.join(key)}", key)
 
     def touch(self, key: Path, index: int) -> None:
         """Note that a path is written; PatchProblem when another iteration writes above or below it."""
@@ -108,14 +108,14 @@ class _Plain:
         other, below = self._below.get(key, (index, key))
         self._check(other, index, below, key)
 
-    def _check(self, other: int, index: int, one: Path, two: Path) -> None:
+    def _check(self, other: int, index: int, first: Path, second: Path) -> None:
         if other != index:
-            told = f"write {'.'.join(one)} and {'.'.join(two)}, one of which is inside the other"
-            raise _conflict(other, index, told, min(one, two, key=len))
+            problem = f"write {'.'.join(first)} and {'.'.join(second)}, one of which is inside the other"
+            raise _conflict(other, index, problem, min(first, second, key=len))
 
 
-def _conflict(one: int, other: int, told: str, target: Path) -> PatchProblem:
+def _conflict(first: int, other: int, problem: str, target: Path) -> PatchProblem:
     return PatchProblem(
-        f"iterations {one} and {other} {told}; "
+        f"iterations {first} and {other} {problem}; "
         f"declare how they combine: loop.spec.policy.reduce: {{{'.'.join(target)}: …}}"
     )

@@ -72,9 +72,9 @@ def _reference_inside(value: object) -> str | None:
             continue
         if is_reference(item):
             return str(key)
-        found = _reference_inside(item)
-        if found is not None:
-            return f"{key}.{found}"
+        inner = _reference_inside(item)
+        if inner is not None:
+            return f"{key}.{inner}"
     return None
 
 

@@ -58,9 +58,9 @@ def holds_mark(body: bytes) -> bool:
     return any(mark in body for mark in _MARKED)
 
 
-def same(one: object, other: object) -> bool:
+def same(value: object, other: object) -> bool:
     """Whether two values are the same JSON: a number is no truth value, and 1.0 is not 1."""
-    return one is other or _as_json(one) == _as_json(other)
+    return value is other or _as_json(value) == _as_json(other)
 
 
 def assign(scope: Mapping[str, Json], path: Path, value: Json) -> JsonObject:
@@ -138,14 +138,14 @@ def _append(existing: Json, operands: Sequence[Json]) -> Json:
 
 
 def _union(existing: Json, operands: Sequence[Json]) -> Json:
-    found = _as_list(existing)
-    known = {_as_json(value) for value in found}
+    union = _as_list(existing)
+    texts = {_as_json(value) for value in union}
     for item in operands:
         for value in item if isinstance(item, list) else [item]:
-            if (text := _as_json(value)) not in known:
-                known.add(text)
-                found.append(value)
-    return found
+            if (text := _as_json(value)) not in texts:
+                texts.add(text)
+                union.append(value)
+    return union
 
 
 def _merge(existing: Json, operands: Sequence[Json]) -> Json:
@@ -161,9 +161,9 @@ def deep_merge(outer: Mapping[str, Json], inner: Mapping[str, Json]) -> JsonObje
     """Maps merge, scalars and lists are replaced by the inner one."""
     merged = dict(outer)
     for key, value in inner.items():
-        known = merged.get(key)
+        existing = merged.get(key)
         merged[key] = (
-            deep_merge(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
+            deep_merge(existing, value) if isinstance(existing, dict) and isinstance(value, dict) else value
         )
     return merged
 

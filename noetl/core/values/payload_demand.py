@@ -112,15 +112,15 @@ def refusal(reading: PayloadRead, payloads: Payloads, most: int) -> UnreadablePa
     name = ".".join(reading.path)
     if ref is None:
         return None if reading.whole else _elsewhere(reading, name)
-    found: object = payloads.get(ref["locator"]["key"], _MISSING)
+    payload: object = payloads.get(ref["locator"]["key"], _MISSING)
     size = ref["meta"].get("bytes", 0)
-    if size > most and not isinstance(found, UnreadablePayload):
-        found = UnreadablePayload("limit", too_large(reading.owner, size, most))
-    elif found is _MISSING:
-        found = UnreadablePayload("reference", gone(ref))
-    if not isinstance(found, UnreadablePayload) or (reading.whole and found.kind == "limit"):
+    if size > most and not isinstance(payload, UnreadablePayload):
+        payload = UnreadablePayload("limit", too_large(reading.owner, size, most))
+    elif payload is _MISSING:
+        payload = UnreadablePayload("reference", gone(ref))
+    if not isinstance(payload, UnreadablePayload) or (reading.whole and payload.kind == "limit"):
         return None
-    return UnreadablePayload(found.kind, f"{name}: {found.message}")
+    return UnreadablePayload(payload.kind, f"{name}: {payload.message}")
 
 
 _MISSING: Final = object()
@@ -132,15 +132,17 @@ def _elsewhere(reading: PayloadRead, name: str) -> UnreadablePayload | None:
     stored = envelope.get("data") is None and is_reference(envelope.get("ref"))
     if not stored or envelope.get("status") != "ok":
         return None
-    told = f"{name}: what {reading.owner} stored is not in the result store; read it with kind: resolve and"
-    return UnreadablePayload("reference", f"{told} {reading.owner}.ref")
+    problem = (
+        f"{name}: what {reading.owner} stored is not in the result store; read it with kind: resolve and"
+    )
+    return UnreadablePayload("reference", f"{problem} {reading.owner}.ref")
 
 
 def too_large(owner: str, size: int, most: int, *, at_least: bool = False) -> str:
     """That a payload is over the limit, and the shortest ways on."""
-    told = f"{'at least ' if at_least else ''}{size}"
+    stored = f"{'at least ' if at_least else ''}{size}"
     return (
-        f"the result of {owner} was stored with {told} bytes, more than limits.max_hydrate_bytes ({most}); "
+        f"the result of {owner} was stored with {stored} bytes, more than limits.max_hydrate_bytes ({most}); "
         f'loop over it with in: "{{{{ {owner}.ref }}}}", take a part of it with kind: resolve and select, '
         "or raise the limit"
     )
@@ -169,5 +171,9 @@ def in_envelope(envelope: Output, payloads: Payloads, most: int) -> Output:
     ref = stored_payload(envelope)
     if ref is None:
         return envelope
-    found = payloads.get(ref["locator"]["key"]) if ref["meta"].get("bytes", 0) <= most else None
-    return envelope if found is None or isinstance(found, UnreadablePayload) else {**envelope, "data": found}
+    payload = payloads.get(ref["locator"]["key"]) if ref["meta"].get("bytes", 0) <= most else None
+    return (
+        envelope
+        if payload is None or isinstance(payload, UnreadablePayload)
+        else {**envelope, "data": payload}
+    )

@@ -89,8 +89,8 @@ def spellings(secret: str) -> set[str]:
     """A secret as plain text has it, and as it stands inside what programs print."""
     ways = {secret, secret.replace(" ", "+")}
     ways |= {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
-    shown = repr(secret)[1:-1]
-    ways |= {shown, shown.replace("'", "\\'")}
+    literal = repr(secret)[1:-1]
+    ways |= {literal, literal.replace("'", "\\'")}
     whole = base64.b64encode(raw := secret.encode("utf-8", "surrogatepass")).decode()[: len(raw) // 3 * 4]
     ways |= {whole, whole.translate(_SHORT_ESCAPES)}
     lines = [line.strip() for line in secret.splitlines()] if "\n" in secret else []

@@ -26,10 +26,10 @@ def remember(then: Then[V], before: Mapping[str, V], keys: Iterable[str]) -> Non
 def written(then: Then[Json], patch: Patch) -> None:
     """A run's own writes are there for it, also below what it remembers."""
     for (key, *below), value in patch:
-        known = then.get(key)
-        if known is not None and below:
-            then[key] = [assign_kept({key: known[0]} if known else {}, [key, *below], value)[key]]
-        elif known is not None:
+        before = then.get(key)
+        if before is not None and below:
+            then[key] = [assign_kept({key: before[0]} if before else {}, [key, *below], value)[key]]
+        elif before is not None:
             del then[key]  # what stands there now is its own
 
 
@@ -37,5 +37,5 @@ def seen(current: dict[str, V], then: Then[V]) -> dict[str, V]:
     """A scope as a run reads it."""
     if not then:
         return current
-    kept = {key: value for key, value in current.items() if key not in then}
-    return kept | {key: known[0] for key, known in then.items() if known}
+    unchanged = {key: value for key, value in current.items() if key not in then}
+    return unchanged | {key: before[0] for key, before in then.items() if before}

@@ -78,7 +78,7 @@ class Scope:
 
     def wanted(self, paths: Iterable[tuple[str, ...]]) -> list[tuple[str, Reference]]:
         """Payloads that templates with these paths read and that are not at hand: whose, and references."""
-        found = {}
+        payloads = {}
         for reading in self._readings(paths):
             ref = stored_payload(reading.envelope)
             if ref is not None and ref["meta"].get("bytes", 0) <= self.most:
@@ -87,8 +87,8 @@ class Scope:
                 if payload is _MISSING or (
                     isinstance(payload, UnreadablePayload) and payload.kind == "backend"
                 ):
-                    found[key] = reading.owner, ref
-        return list(found.values())
+                    payloads[key] = reading.owner, ref
+        return list(payloads.values())
 
     def _readings(self, paths: Iterable[tuple[str, ...]]) -> Iterable[PayloadRead]:
         """What paths read of finished steps; a name that means something nearer is none."""
@@ -107,10 +107,10 @@ class Scope:
         """Why a template cannot be rendered here: it reads a payload that cannot be had."""
         event = self.fixed.get("event")
         if self.steps or event is not None:
-            found = list(self._readings(paths)) if self.steps else []
+            reads = list(self._readings(paths)) if self.steps else []
             if event is not None:
-                found += event_payload_reads(event, paths)
-            for reading in found:
+                reads += event_payload_reads(event, paths)
+            for reading in reads:
                 wrong = refusal(reading, self.payloads, self.most)
                 if wrong is not None:
                     return wrong
@@ -128,7 +128,7 @@ class Scope:
 
     def seen(self, paths: Iterable[tuple[str, ...]]) -> dict[str, object]:
         """The values at the paths a guard reads, small enough to be kept with the decision."""
-        found, fixed = {}, self.fixed
+        values, fixed = {}, self.fixed
         for path in paths:
             name = path[0]
             if name == "keychain":
@@ -136,8 +136,8 @@ class Scope:
             value = fixed[name] if name in fixed else self._bare(name)
             for key in path[1:]:
                 value = _below(value, key)
-            found[".".join(path)] = None if value is _MISSING else bounded(value)
-        return found
+            values[".".join(path)] = None if value is _MISSING else bounded(value)
+        return values
 
 
 NOTHING = Scope({})  # for what reads nothing

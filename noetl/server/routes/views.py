@@ -162,7 +162,7 @@ async def progress(request: Request, execution_id: ExecutionId, at: At = None) -
 
 
 async def _progress(request: Request, reading: Reading) -> ExecutionProgress:
-    progress = reading.progress.shown()
+    progress = reading.progress.view()
     if any(wait["signal"] for wait in progress["waits"]):
         tasks = await _tasks(request, reading.execution_id)
         for wait in progress["waits"]:
@@ -207,7 +207,7 @@ async def data(request: Request, execution_id: ExecutionId, at: At = None) -> Re
 @router.get("/executions/{execution_id}/timeline", **describe("read", {200: TimelineAnswer}, problems=(404,)))
 async def timeline(request: Request, execution_id: ExecutionId) -> Response:
     """Runs, tasks, attempts and waits on a time axis, and the critical path."""
-    return reply((await _reading(request, execution_id)).timeline.shown())
+    return reply((await _reading(request, execution_id)).timeline.view())
 
 
 @router.get("/executions/{execution_id}/loops", **describe("read", {200: LoopRuns}, problems=(404,)))
@@ -221,7 +221,7 @@ async def loop(
     request: Request, execution_id: ExecutionId, run: Annotated[str, Path(max_length=512)]
 ) -> Response:
     """Every iteration of a loop: its state, its start and its duration."""
-    view = (await _reading(request, execution_id)).iterations.shown(run)
+    view = (await _reading(request, execution_id)).iterations.view(run)
     if view is None:
         raise NotFound(f"'{run}' is not a run of a loop in execution {execution_id}")
     return reply(view)
@@ -238,7 +238,7 @@ async def lines(
 ) -> Response:
     """What tasks logged, the newest lines of those that have a text in them."""
     provenance = (await _reading(request, execution_id)).provenance
-    matches = provenance.found(text, step)
+    matches = provenance.search(text, step)
     return reply({"total": len(matches), "dropped": provenance.dropped, "items": matches[-limit:]})
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from noetl.core.pipeline.recorded_output import recorded, shown, with_ref
+from noetl.core.pipeline.recorded_output import recorded, trace_value, with_ref
 from tests.unit.core.build import Pipe, compiled, error_of, ok_of
 
 PLAIN = "- {step: start, tool: {kind: noop}}"
@@ -26,8 +26,8 @@ def test_a_large_one_is_put_aside_unless_it_rests_somewhere_already():
 
 
 def test_a_written_value_is_shown_or_its_size():
-    assert shown("x") == "x"
-    assert shown("x" * 3000) == {"bytes": 3002}
+    assert trace_value("x") == "x"
+    assert trace_value("x" * 3000) == {"bytes": 3002}
 
 
 def test_a_reference_is_made_only_for_those_that_read_it():

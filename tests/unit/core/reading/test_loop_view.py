@@ -33,7 +33,7 @@ def test_each_iteration_has_its_state_its_start_and_its_duration():
         iteration("done", 0, 130),
         iteration("failed", 1, 140, error=error),
         iteration("started", 2, 150),
-    ).shown("a.1")
+    ).view("a.1")
     assert shown is not None
     assert (shown["marks"], shown["started"], shown["took"]) == ("dfrp", [10, 12, 50, -1], [20, 28, -1, -1])
     assert shown["errors"] == {1: {"kind": "python", "message": "no", "task": "t", "attempt": 2}}
@@ -51,7 +51,7 @@ def test_retries_are_counted_where_they_happened():
         retried("[2]/call"),
         Event("task.done", 1, "w", "a.1", "[1]", "t", 1, 1, {"do": "continue"}),
     )
-    shown = found.shown("a.1")
+    shown = found.view("a.1")
     assert shown is not None
     assert shown["retries"] == {2: 2}
 
@@ -60,14 +60,14 @@ def test_iterations_that_an_earlier_execution_did_are_kept():
     restored = Event(
         "loop.restored", 90, data={"token": "t1", "step": "a", "total": 3, "iterations": {"0": {}, "2": {}}}
     )
-    shown = read(restored, scheduled(3)).shown("a.1")
+    shown = read(restored, scheduled(3)).view("a.1")
     assert shown is not None
     assert shown["marks"] == "kpk"
 
 
 def test_inner_iterations_are_not_counted_and_an_end_without_a_start_is_known():
     inner = Event("loop.iteration.done", 130, "w", "a.1", "[0][1]")
-    shown = read(scheduled(1), inner, iteration("done", 0, 140), Event("loop.done", 150, "w", "a.1")).shown(
+    shown = read(scheduled(1), inner, iteration("done", 0, 140), Event("loop.done", 150, "w", "a.1")).view(
         "a.1"
     )
     assert shown is not None
@@ -76,7 +76,7 @@ def test_inner_iterations_are_not_counted_and_an_end_without_a_start_is_known():
 
 def test_errors_are_bounded(monkeypatch):
     monkeypatch.setattr(loop_view, "ERRORS_MOST", 1)
-    shown = read(scheduled(2), iteration("failed", 0, 110), iteration("failed", 1, 110)).shown("a.1")
+    shown = read(scheduled(2), iteration("failed", 0, 110), iteration("failed", 1, 110)).view("a.1")
     assert shown is not None
     assert (len(shown["errors"]), shown["counts"]["failed"]) == (1, 2)
 
@@ -84,7 +84,7 @@ def test_errors_are_bounded(monkeypatch):
 def test_a_run_without_a_loop_has_none():
     plain = Event("step.scheduled", 1, run="b.1", data={"step": "b", "tokens": []})
     found = read(plain, Event("step.done", 2, "w", "b.1"), scheduled(0))
-    assert found.shown("b.1") is None
+    assert found.view("b.1") is None
     assert found.runs() == ["a.1"]
 
 

@@ -23,7 +23,7 @@ def read(log: Log, upto: int | None = None) -> Any:
     progress = Progress("e")
     for seq, event in log[:upto]:
         progress.read(seq, event)
-    return progress.shown()
+    return progress.view()
 
 
 async def until(folder: Any, workflow: str, name: str) -> Log:
@@ -179,7 +179,7 @@ async def test_pause_and_resume_stand_in_the_history_with_who_and_why():
     progress.read(2, Event("workflow.started", 1000, data={}))
     progress.read(3, Event("execution.paused", 2000, data={"by": "ada", "why": "lunch"}))
     progress.read(4, Event("execution.resumed", 3000, data={}))
-    turns = progress.shown()["history"]
+    turns = progress.view()["history"]
     assert [turn["status"] for turn in turns] == ["pending", "running", "paused", "running"]
     assert (turns[2]["by"], turns[2]["why"]) == ("ada", "lunch")
 
@@ -189,7 +189,7 @@ async def test_reading_on_gives_what_reading_anew_gives(tmp_path):
     live = Progress("e")
     for place, (seq, event) in enumerate(log, 1):
         live.read(seq, event)
-        assert canonical(live.shown()) == canonical(read(log, place))
+        assert canonical(live.view()) == canonical(read(log, place))
 
 
 def test_a_loop_that_was_cut_off_shows_how_far_it_came():
@@ -202,7 +202,7 @@ def test_a_loop_that_was_cut_off_shows_how_far_it_came():
     ]
     for seq, event in enumerate(log, 1):
         progress.read(seq, event)
-    assert progress.shown()["steps"]["a"]["loop"] == {
+    assert progress.view()["steps"]["a"]["loop"] == {
         "total": 3,
         "done": 0,
         "failed": 0,

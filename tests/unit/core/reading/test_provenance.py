@@ -54,8 +54,8 @@ def test_lines_are_found_by_text_and_step():
     found = read(
         logged("a.1", "Hello", "bye"), logged("b.1", "hello again"), Event("task.done", 8, "w", "b.1")
     )
-    assert [line["text"] for line in found.found("HELLO")] == ["Hello", "hello again"]
-    assert [line["text"] for line in found.found("", "b")] == ["hello again"]
+    assert [line["text"] for line in found.search("HELLO")] == ["Hello", "hello again"]
+    assert [line["text"] for line in found.search("", "b")] == ["hello again"]
 
 
 def test_lines_are_bounded_and_what_was_dropped_is_counted(monkeypatch):

@@ -11,7 +11,7 @@ def read(*events: Event) -> Any:
     found = Timeline()
     for seq, event in enumerate(events, 1):
         found.read(seq, event)
-    return found.shown()
+    return found.view()
 
 
 def enqueued(token: str, source: str | None = None, ts: int = 0) -> Event:
@@ -172,7 +172,7 @@ def test_events_without_a_time_of_their_own_change_nothing():
 def test_nothing_has_no_critical_path():
     found = Timeline()
     assert found.critical() == []
-    assert found.shown()["runs"] == []
+    assert found.view()["runs"] == []
 
 
 def test_durations_are_of_runs_that_ended():
