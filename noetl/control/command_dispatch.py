@@ -6,7 +6,6 @@ Nothing is decided here. What is lost with the process is asked for again when t
 import asyncio
 import logging
 from functools import partial
-from typing import Any
 
 from noetl.control.child_executions import ChildExecutions
 from noetl.control.execution_host import ExecutionHost
@@ -27,7 +26,7 @@ from noetl.core.message import (
 )
 from noetl.core.shapes import Reference
 from noetl.core.state import Run
-from noetl.core.values.payload_demand import is_loaded
+from noetl.core.values.payload_demand import Payloads, is_loaded
 from noetl.errors import BackendError, NotFound
 
 _LOG = logging.getLogger("noetl.engine")
@@ -114,7 +113,7 @@ class CommandDispatch:
             loaded = {}
         self._host.when_committed(execution, partial(self._offer_with, execution, lease, epoch, loaded))
 
-    def _offer_with(self, execution: LoadedExecution, lease: str, epoch: int, loaded: dict[str, Any]) -> None:
+    def _offer_with(self, execution: LoadedExecution, lease: str, epoch: int, loaded: Payloads) -> None:
         current, workers = execution.state.leases.get(lease), self._host.workers
         if current is None or not current.out or current.epoch != epoch:
             return

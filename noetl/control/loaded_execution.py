@@ -4,11 +4,12 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from noetl.core.message import Answer, Message
 from noetl.core.program.program import Program
 from noetl.core.state import State
+from noetl.core.values.payload_demand import UnreadablePayload
+from noetl.json_value import Json
 
 HYDRATED_KEPT = 16  # payloads kept at hand whatever the state names
 LOADED_KEPT = 64 * 1024 * 1024  # bytes of them that are loaded before those are dropped
@@ -21,7 +22,7 @@ class LoadedExecution:
     state: State
     program: Program | None
     head: bytes  # the last link of the hash chain
-    hydrated: dict[str, Any] = field(default_factory=dict)
+    hydrated: dict[str, Json | UnreadablePayload] = field(default_factory=dict)
     hydrated_most: int = HYDRATED_KEPT  # above it, those that the state does not name are dropped
     loaded_bytes: int = 0  # of payloads that were loaded since those that nothing names were dropped
     mailbox: deque[tuple[Message, asyncio.Future[Answer] | None]] = field(default_factory=deque)

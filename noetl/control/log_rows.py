@@ -14,7 +14,7 @@ from noetl.core.state import State, snapshot_of
 from noetl.core.upcast import upcast
 from noetl.core.values.patch import STORED, rests_elsewhere
 from noetl.errors import BackendError, InvariantViolation
-from noetl.ports.answers import Failure
+from noetl.ports.answers import ExecutionOutcome, Failure, PlaybookFields, RequestFields
 from noetl.ports.front import with_failed_iterations
 from noetl.ports.store import ROW_FORMAT, Append, Row, Summary, link
 
@@ -116,13 +116,14 @@ def append_of(
     )
 
 
-def _playbook(state: State) -> dict[str, Any]:
-    fields = {"path": state.path, "version": state.version, "hash": state.hash}
-    own = state.executor_version
-    return fields if own is None else {**fields, "executor_version": own}
+def _playbook(state: State) -> PlaybookFields:
+    fields: PlaybookFields = {"path": state.path, "version": state.version, "hash": state.hash}
+    if state.executor_version is not None:
+        fields["executor_version"] = state.executor_version
+    return fields
 
 
-def shown(state: State) -> dict[str, Any]:
+def shown(state: State) -> ExecutionOutcome:
     """An execution as `noetl run --json` and the API show it."""
     counts = {
         "events": state.seq,
@@ -164,7 +165,7 @@ def kept_result(summary: Summary) -> dict[str, Any]:
     return result
 
 
-def request_of(state: State) -> dict[str, Any]:
+def request_of(state: State) -> RequestFields:
     """What an execution was asked to work on, and by whom."""
     return {"workload": referenced(state.workload), "by": state.by}
 

@@ -5,7 +5,7 @@ Only shapes live here; values in them that users' playbooks made are Json.
 
 from typing import NotRequired, TypedDict
 
-from noetl.core.shapes import LoopCounts
+from noetl.core.shapes import LoopCounts, Parent
 from noetl.json_value import Json, JsonObject
 
 
@@ -44,8 +44,8 @@ class StuckFields(TypedDict):
     engine: str
 
 
-class ExecutionResult(TypedDict):
-    """One execution, as `noetl run --json` and the API show it."""
+class ExecutionOutcome(TypedDict):
+    """What an execution has come to, as its log says."""
 
     execution_id: str
     status: str
@@ -57,13 +57,28 @@ class ExecutionResult(TypedDict):
     steps: dict[str, StepFields]
     counts: dict[str, int]
     duration_ms: int
-    parent: JsonObject | None
+    parent: Parent | None
     retry_of: str | None
+
+
+class Moments(TypedDict):
+    """When an execution was asked for, began and ended."""
+
     requested_at: str
     started_at: str | None
     ended_at: str | None
+
+
+class RequestFields(TypedDict):
+    """What an execution was asked to work on, and by whom."""
+
     workload: JsonObject
-    by: str
+    by: str | None
+
+
+class ExecutionResult(ExecutionOutcome, Moments, RequestFields):
+    """One execution, as `noetl run --json` and the API show it."""
+
     log: str | None
     stuck: NotRequired[StuckFields]
 

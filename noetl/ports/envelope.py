@@ -4,7 +4,7 @@ Plain data only. The worker adds `meta`; scopes and templates read the envelope 
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, TypedDict, Unpack, cast
 
 from noetl.core.shapes import Output
 from noetl.core.values.output import ANSWERED
@@ -55,11 +55,24 @@ def reference(
     return {"type": kind, "locator": dict(locator), "auth_reference": name, "meta": dict(meta or {})}
 
 
+class ErrorParts(TypedDict, total=False):
+    """What an error may say beside its kind and message."""
+
+    code: str | None
+    retryable: bool
+    answered: bool
+    details: Mapping[str, Value] | None
+    data: Value
+    http: Value
+    pg: Value
+    py: Value
+
+
 class Failed(NoetlError):
     """The call ends here with the error envelope it carries."""
 
     code = "failed"
 
-    def __init__(self, kind: str, message: str, **parts: Any) -> None:
+    def __init__(self, kind: str, message: str, **parts: Unpack[ErrorParts]) -> None:
         super().__init__(message)
         self.output = error(kind, message, **parts)

@@ -59,7 +59,7 @@ class Results(Protocol):
 class Payloads(Protocol):
     """The result store as the control plane sees it: payloads as values, verified."""
 
-    async def get(self, ref: Mapping[str, Any], most: int | None = None) -> Json:
+    async def get(self, ref: Mapping[str, object], most: int | None = None) -> Json:
         """The payload of a reference, of at most so many bytes; raises NotFound, TooLarge."""
         ...
 

@@ -253,7 +253,7 @@ async def _facts(embedded: Embedded, execution_id: str, state: State | None, eve
         status=result["status"],
         output=await embedded.payloads.get(output) if is_reference(output) else output,
         error=result["error"],
-        failures=result["failures"],
+        failures=[*result["failures"]],
         failed_iterations=result["counts"]["failed_iterations"],
         ctx=result["ctx"],
         steps=[(event.data or {})["step"] for event in events if event.name == "step.scheduled"],

@@ -5,7 +5,7 @@ Lanes take indexes in order; a pipeline that never waits runs to its end without
 
 import asyncio
 from collections import deque
-from typing import Any, Protocol
+from typing import Protocol
 
 from noetl.core.message import WorkOrder
 from noetl.core.pipeline.effects import Drive, Effect, Ended
@@ -15,6 +15,7 @@ from noetl.core.pipeline.pipeline import drive
 from noetl.core.program.evaluator import EvaluationError
 from noetl.core.values.output import failed, problem
 from noetl.dsl.templates.limits import TemplateError
+from noetl.json_value import Json
 from noetl.worker.reporter import Reporter
 
 FLUSH_EVENTS = 500
@@ -57,7 +58,7 @@ class IterationPool:
         self,
         runner: PipelineRunner,
         level: InnerLoop,
-        items: dict[int, Any],
+        items: dict[int, Json],
         outcomes: dict[int, IterationOutcome],
         *,
         outer: bool,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 from noetl.core.event import step_of
 from noetl.core.message import WorkOrder
@@ -18,6 +18,7 @@ from noetl.core.pipeline.frame import Frame
 from noetl.core.shapes import Output
 from noetl.core.values.output import failed, problem
 from noetl.dsl.testing.script import Place, Script, output_of
+from noetl.json_value import Json
 from noetl.ports.envelope import Envelope, Failed
 from noetl.ports.tool import convert
 from noetl.worker.toolbox import Toolbox
@@ -32,7 +33,7 @@ class Called:
     execution_id: str
     place: Place
     kind: str
-    input: Mapping[str, Any]
+    input: Mapping[str, Json]
     output: Envelope
     answered: bool = True  # False: the test gives no answer, and the kind is not to run
 

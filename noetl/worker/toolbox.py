@@ -9,18 +9,17 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from noetl.core.event import iso
 from noetl.core.message import WorkOrder
 from noetl.core.pipeline.effects import LOGS, RunTool
 from noetl.core.pipeline.frame import Frame
 from noetl.core.program.program import Program
-from noetl.core.shapes import Output
+from noetl.core.shapes import Output, Reference
 from noetl.core.values.output import failed, problem, size_of
 from noetl.core.values.redact import Redactor
 from noetl.errors import NoetlError
-from noetl.json_value import JsonObject
+from noetl.json_value import Json, JsonObject
 from noetl.ports.call import Call, CallPayloads, Resources, Secret
 from noetl.ports.control import Secrets, material_digest
 from noetl.ports.envelope import Failed
@@ -53,7 +52,7 @@ class Toolbox:
     env: Mapping[str, str] = field(default_factory=dict)  # what the programs that tools start see
     network: Network = PUBLIC_ONLY  # the addresses that requests of playbooks may reach
     trace: Callable[[RunTool, WorkOrder], str | None] = no_trace  # the traceparent of a call
-    _payloads: OrderedDict[str, tuple[Any, int]] = field(default_factory=OrderedDict)
+    _payloads: OrderedDict[str, tuple[Json, int]] = field(default_factory=OrderedDict)
     _redactors: dict[str, Redactor] = field(default_factory=dict)
     _mentioned: dict[tuple[int, str], tuple[Program, bool]] = field(default_factory=dict)
 
@@ -181,7 +180,7 @@ class Toolbox:
             self._redactors[execution_id] = Redactor()
         return self._redactors[execution_id]
 
-    async def payload(self, ref: Mapping[str, Any], most: int | None = None) -> Any:
+    async def payload(self, ref: Reference, most: int | None = None) -> Json:
         """The payload of a reference; those of at most so many bytes serve other orders for a while."""
         key = str(ref["locator"].get("key"))
         if key in self._payloads:

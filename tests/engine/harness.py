@@ -106,7 +106,7 @@ async def finish(made: Embedded, execution_id: str, within: float = 100.0) -> Ra
     """Wait for an execution and audit its log."""
     state = await asyncio.wait_for(made.engine.until_quiet(execution_id), within)
     if state is not None and not state.ended:
-        result = shown(state)
+        result: dict[str, Any] = {**shown(state)}
     else:
         result = msgspec.json.decode((await made.store.summary(execution_id)).result or b"{}")
     events = [event async for event in envelopes(made.store, execution_id)]

@@ -8,10 +8,9 @@ import asyncio
 import logging
 import time
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from hashlib import sha1
 from http import HTTPStatus
-from typing import Any
 
 import msgspec
 
@@ -111,7 +110,7 @@ class LinkServer:
         self._connections: dict[str, WorkerConnection] = {}
         self._keys: dict[str, bytes | None] = {}  # what each worker is known by
         self._pending = 0
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._peers: list[ServerAddress] = []
         self._handlers: dict[bytes, RequestHandler[WorkerConnection]] = {}
         self._heartbeats: HeartbeatListener | None = None
@@ -270,12 +269,12 @@ class LinkServer:
         if not connection.closed:
             connection.send(FAILURE, number, encode_error(error))
 
-    def _spawn(self, work: Any) -> None:
+    def _spawn(self, work: Coroutine[object, None, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
 
-    def _done(self, task: asyncio.Task[Any]) -> None:
+    def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             _LOG.error("a message could not be dealt with", exc_info=task.exception())

@@ -8,7 +8,6 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -39,7 +38,7 @@ class UnprovenReply(RequestError):
     """A reply that no server which knows our token can be shown to have given."""
 
 
-def ignore(_: Any) -> None:
+def ignore(_: object) -> None:
     """Nobody wants to know."""
     return
 

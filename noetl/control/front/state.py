@@ -1,13 +1,19 @@
 """An execution as its readers see it: how it stands, where its tokens and runs are, what waits for what."""
 
-from typing import Any
-
 from noetl.control.log_rows import events_of, referenced, shown, shown_error, shown_failures
 from noetl.core.deciding.waiting_status import status_of
 from noetl.core.event import iso
 from noetl.core.fold import fold
 from noetl.core.state import Parked, Run, State, Token, restore
-from noetl.ports.answers import ExecutionState, ParkedFields, RunFields, TokenFields, WaitFields
+from noetl.ports.answers import (
+    ExecutionOutcome,
+    ExecutionState,
+    Moments,
+    ParkedFields,
+    RunFields,
+    TokenFields,
+    WaitFields,
+)
 from noetl.ports.store import Store, Summary
 
 
@@ -20,7 +26,7 @@ async def newest_state(store: Store, execution_id: str) -> State:
     return state
 
 
-def result_so_far(state: State, now: int) -> dict[str, Any]:
+def result_so_far(state: State, now: int) -> ExecutionOutcome:
     """An execution as `--json` shows it, the time so far included."""
     result = shown(state)
     if state.ended_at is None:
@@ -28,7 +34,7 @@ def result_so_far(state: State, now: int) -> dict[str, Any]:
     return result
 
 
-def moments(summary: Summary) -> dict[str, Any]:
+def moments(summary: Summary) -> Moments:
     """When it was asked for, began and ended."""
     return {
         "requested_at": iso(summary.requested_at),

@@ -19,7 +19,7 @@ def settings(folder: Path, bus: str) -> Settings:
     return load(given, environ={}, folder=folder)
 
 
-async def started(made: Serving, by: str, count: int) -> list[str]:
+async def started(made: Serving, by: str, count: int) -> list[str | None]:
     """Wait until so many executions were started by something; who all of them were started by."""
     async with asyncio.timeout(LONG):
         while True:
@@ -50,7 +50,7 @@ async def test_one_of_two_servers_starts_what_a_message_or_a_tick_asks_for(
     assert makers.count("trigger orders") == 1
 
 
-async def _told(made: Serving, chosen: Settings, subject: str) -> list[str]:
+async def _told(made: Serving, chosen: Settings, subject: str) -> list[str | None]:
     """Say the same message until a server listens; its id makes it one execution."""
     bus = Bus(chosen.bus or "", "test")
     await bus.connect()
