@@ -91,7 +91,7 @@ def summary_of(state: State, due: int | None, request: str | None) -> Summary:
         idempotency_key=state.idempotency_key,
         request=request,
         requested_by=state.by,
-        result=_ENCODER.encode({**shown(state), **request_of(state)}) if state.ended else None,
+        result=_ENCODER.encode({**outcome_of(state), **request_of(state)}) if state.ended else None,
     )
 
 
@@ -123,7 +123,7 @@ def _playbook(state: State) -> PlaybookFields:
     return fields
 
 
-def shown(state: State) -> ExecutionOutcome:
+def outcome_of(state: State) -> ExecutionOutcome:
     """An execution as `noetl run --json` and the API show it."""
     counts = {
         "events": state.seq,
@@ -138,8 +138,8 @@ def shown(state: State) -> ExecutionOutcome:
         "status": status_of(state),
         "playbook": _playbook(state),
         "output": state.output,
-        "error": shown_error(state.error),
-        "failures": shown_failures(state),
+        "error": error_fields(state.error),
+        "failures": failure_fields(state),
         "ctx": referenced(state.ctx),
         "steps": {name: {"runs": step.runs, "status": step.status} for name, step in state.steps.items()},
         "counts": counts,
@@ -149,7 +149,7 @@ def shown(state: State) -> ExecutionOutcome:
     }
 
 
-def kept_result(summary: Summary) -> dict[str, Any]:
+def stored_result(summary: Summary) -> dict[str, Any]:
     """An ended execution as its readers see it; what an older release did not keep is filled in."""
     try:
         result: dict[str, Any] = _RESULTS.decode(summary.result or b"")
@@ -179,7 +179,7 @@ def referenced(value: Any) -> Any:
     return value
 
 
-def shown_error(error: ErrorObject | None) -> dict[str, Any] | None:
+def error_fields(error: ErrorObject | None) -> dict[str, Any] | None:
     """An error with every field of the contract."""
     if error is None:
         return None
@@ -187,12 +187,12 @@ def shown_error(error: ErrorObject | None) -> dict[str, Any] | None:
     return {**{field: error.get(field) for field in fields}, **error}
 
 
-def shown_failures(state: State) -> list[Failure]:
+def failure_fields(state: State) -> list[Failure]:
     """The failures that an arc took; older logs have only those that it took without asking about them."""
     return [
         {
             "step": failure["step"],
-            "error": shown_error(failure["error"]),
+            "error": error_fields(failure["error"]),
             "taken_by": failure["taken_by"],
             "answered": failure.get("answered", False),
         }

@@ -207,7 +207,7 @@ class ScheduleBook:
             missed = schedule.catch_up == "skip" and now - tick > LATE_MS
             fired.skipped = _skipped(schedule, tick, now, missed=missed)
             if fired.skipped is not None:
-                _LOG.warning("schedule %s: %s", schedule.name, told_skipped(fired.skipped))
+                _LOG.warning("schedule %s: %s", schedule.name, skipped_words(fired.skipped))
             if missed:
                 fired.error = f"the tick of {iso(tick)} was skipped: no server ran then"
             else:
@@ -251,7 +251,7 @@ def _skipped(schedule: Schedule, tick: int, now: int, *, missed: bool) -> Skippe
     return Skipped(count, tick if missed else behind, last, why, total)
 
 
-def told_skipped(skipped: Skipped) -> str:
+def skipped_words(skipped: Skipped) -> str:
     """Which ticks started nothing, in words."""
     if skipped.count == 1:
         return f"the tick of {iso(skipped.first_at)} was skipped: {skipped.why}"

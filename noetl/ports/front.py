@@ -148,7 +148,7 @@ class _Counted(msgspec.Struct):
 _COUNTED = msgspec.json.Decoder(_Counted)
 
 
-def listed(item: Summary, now: int) -> ExecutionRow:
+def execution_row(item: Summary, now: int) -> ExecutionRow:
     """An execution as lists show it."""
     end = item.ended_at if item.ended_at is not None else now
     counts = counts_of(item)

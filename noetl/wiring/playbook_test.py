@@ -17,7 +17,7 @@ from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
 from noetl.control.log_audit import audit
-from noetl.control.log_rows import shown
+from noetl.control.log_rows import outcome_of
 from noetl.core.event import Event, step_of
 from noetl.core.message import Control, Start, WorkOrder
 from noetl.core.program.program import Program
@@ -239,7 +239,7 @@ def _waits(state: State | None) -> str:
 
 async def _facts(embedded: Embedded, execution_id: str, state: State | None, events: list[Event]) -> Facts:
     if state is not None and not state.ended:
-        result = shown(state)
+        result = outcome_of(state)
     else:
         result = msgspec.json.decode((await embedded.store.summary(execution_id)).result or b"{}")
     output = result["output"]

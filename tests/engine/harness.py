@@ -15,7 +15,7 @@ from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
 from noetl.control.history import envelopes
 from noetl.control.log_audit import audit
-from noetl.control.log_rows import shown
+from noetl.control.log_rows import outcome_of
 from noetl.core.event import EventEnvelope
 from noetl.core.message import Control
 from noetl.settings import load
@@ -106,7 +106,7 @@ async def finish(made: Embedded, execution_id: str, within: float = 100.0) -> Ra
     """Wait for an execution and audit its log."""
     state = await asyncio.wait_for(made.engine.until_quiet(execution_id), within)
     if state is not None and not state.ended:
-        result: dict[str, Any] = {**shown(state)}
+        result: dict[str, Any] = {**outcome_of(state)}
     else:
         result = msgspec.json.decode((await made.store.summary(execution_id)).result or b"{}")
     events = [event async for event in envelopes(made.store, execution_id)]

@@ -109,7 +109,7 @@ async def show(name: str, as_json: bool) -> None:
     import msgspec
 
     from noetl.cli.connection.connection import call_front
-    from noetl.control.schedules import told_skipped
+    from noetl.control.schedules import skipped_words
     from noetl.ports.schedule import schedule_facts
 
     schedule = await call_front(lambda front: front.schedule(name))
@@ -124,7 +124,7 @@ async def show(name: str, as_json: bool) -> None:
         did = schedule.last_error or f"execution {schedule.last_execution}"
         emit(f"last: {_moment(schedule.last_at)}  {did}")
     if schedule.skipped is not None:
-        emit(f"skipped: {told_skipped(schedule.skipped)}; {schedule.skipped.total} so far")
+        emit(f"skipped: {skipped_words(schedule.skipped)}; {schedule.skipped.total} so far")
 
 
 @command.command("delete")

@@ -23,7 +23,7 @@ from noetl.control.front.follow import Followers
 from noetl.control.front.result import Reader
 from noetl.control.front.state import moments, newest_state, result_so_far, whole_state
 from noetl.control.history import envelopes, events, rows_of, state_at
-from noetl.control.log_rows import events_of, kept_result, request_of, shown, summary_of
+from noetl.control.log_rows import events_of, outcome_of, request_of, stored_result, summary_of
 from noetl.control.schedules import ScheduleBook
 from noetl.control.tokens import TokenBook
 from noetl.control.triggers import Keeper, TriggerBook
@@ -245,7 +245,7 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
     async def _with_counts(self, item: Summary) -> Summary:
         if item.result is not None:
             return item
-        counts = await self._engine.read(item.execution_id, lambda state: shown(state)["counts"])
+        counts = await self._engine.read(item.execution_id, lambda state: outcome_of(state)["counts"])
         return item if counts is None else _counted(item, counts)
 
     async def execution(self, execution_id: str, *, wait_s: float = 0) -> ExecutionResult:
@@ -260,7 +260,7 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         if summary.stuck is not None:
             return await self._shown_stuck(summary)
         if summary.result:
-            result = {**kept_result(summary), **moments(summary), "log": self._store.path}
+            result = {**stored_result(summary), **moments(summary), "log": self._store.path}
             return cast(ExecutionResult, result)
         return self._shown(await newest_state(self._store, execution_id), summary)
 
@@ -288,13 +288,13 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
 
     async def _shown_stuck(self, summary: Summary) -> ExecutionResult:
         """As much as can be read of it, and why it is stuck."""
-        from noetl.control.front.stuck import UNREADABLE, outline_of, shown_stuck
+        from noetl.control.front.stuck import UNREADABLE, outline_of, stuck_fields
 
         try:
             state = await newest_state(self._store, summary.execution_id)
         except UNREADABLE:
             state = outline_of(summary)
-        stuck = {"status": summary.status, "stuck": shown_stuck(summary)}
+        stuck = {"status": summary.status, "stuck": stuck_fields(summary)}
         return cast(ExecutionResult, {**self._shown(state, summary), **stuck})
 
     def _shown(self, state: State, summary: Summary) -> ExecutionResult:

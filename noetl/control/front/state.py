@@ -1,6 +1,6 @@
 """An execution as its readers see it: how it stands, where its tokens and runs are, what waits for what."""
 
-from noetl.control.log_rows import events_of, referenced, shown, shown_error, shown_failures
+from noetl.control.log_rows import error_fields, events_of, failure_fields, outcome_of, referenced
 from noetl.core.deciding.waiting_status import status_of
 from noetl.core.event import iso
 from noetl.core.fold import fold
@@ -28,7 +28,7 @@ async def newest_state(store: Store, execution_id: str) -> State:
 
 def result_so_far(state: State, now: int) -> ExecutionOutcome:
     """An execution as `--json` shows it, the time so far included."""
-    result = shown(state)
+    result = outcome_of(state)
     if state.ended_at is None:
         result["duration_ms"] = (state.paused_at or now) - state.requested_at
     return result
@@ -55,8 +55,8 @@ def whole_state(state: State, last: int) -> ExecutionState:
         "steps": {name: {"runs": step.runs, "status": step.status} for name, step in state.steps.items()},
         "tokens": [_token(token) for token in state.tokens.values()],
         "runs": _runs(state),
-        "failures": shown_failures(state),
-        "error": shown_error(state.error),
+        "failures": failure_fields(state),
+        "error": error_fields(state.error),
         "output": state.output,
     }
 

@@ -26,7 +26,7 @@ _ADVICE = {
 }
 
 
-def shown_stuck(summary: Summary) -> StuckFields:
+def stuck_fields(summary: Summary) -> StuckFields:
     """Why an execution is stuck, as readers see it."""
     why = _why(summary)
     return {

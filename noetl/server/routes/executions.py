@@ -12,7 +12,7 @@ from starlette.responses import Response
 from noetl.core.state import STATUSES
 from noetl.errors import NotFound, RequestError
 from noetl.ports.answers import ExecutionResult, ExecutionRow
-from noetl.ports.front import ME, Ask, Started, listed
+from noetl.ports.front import ME, Ask, Started, execution_row
 from noetl.ports.store import Find
 from noetl.server.access import EXECUTION_ID, require, require_path, who_asks
 from noetl.server.paging import Cursor
@@ -188,7 +188,7 @@ async def _visible(request: Request, find: Find) -> tuple[list[ExecutionRow], st
             page = await front_of(request).executions(find)
         except NotFound as error:  # the cursor: nothing else in a list can be missing
             raise RequestError(error.message, hint=error.hint) from None
-        items = [listed(summary, now) for summary in page.items if who.sees(summary.path)]
+        items = [execution_row(summary, now) for summary in page.items if who.sees(summary.path)]
         if items or page.cursor is None:
             return items, page.cursor
         find.cursor = page.cursor

@@ -20,7 +20,7 @@ from noetl.dsl.model import Playbook, Task
 from noetl.dsl.net.diagram import graph as graph_of
 from noetl.dsl.net.diagram import sketch
 from noetl.errors import NotFound
-from noetl.ports.front import Front, counts_of, listed
+from noetl.ports.front import Front, counts_of, execution_row
 from noetl.ports.store import Find, Summary
 from noetl.server.access import require_everywhere, who_asks
 from noetl.server.log_projections import Reading, Readings, events_from
@@ -142,7 +142,7 @@ async def page(request: Request, execution_id: ExecutionId) -> Response:
             "graph": await _graph(request, execution_id),
             "loops": reading.iterations.runs(),
             "children": [
-                listed(child, now) for child in children.items if who_asks(request).sees(child.path)
+                execution_row(child, now) for child in children.items if who_asks(request).sees(child.path)
             ],
         }
     )
@@ -306,8 +306,8 @@ async def overview(request: Request) -> Response:
     return reply(
         {
             **throughput(entries, now, DAY_MS),
-            "failures": [listed(summary, now) for summary in failed[:6]],
-            "active": [listed(summary, now) for summary in reversed(active[-6:])],
+            "failures": [execution_row(summary, now) for summary in failed[:6]],
+            "active": [execution_row(summary, now) for summary in reversed(active[-6:])],
             "slowest": slowest(await _durations(request, recent)),
             "overdue_ms": await front.overdue_ms(),
         }

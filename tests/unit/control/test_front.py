@@ -18,7 +18,7 @@ from noetl.core.event import Event
 from noetl.core.message import Control, Payload
 from noetl.core.values.output import externalise, manifest
 from noetl.errors import Conflict, NotFound, PlaybookError, RequestError
-from noetl.ports.front import Ask, Started, listed
+from noetl.ports.front import Ask, Started, execution_row
 from noetl.ports.store import Find
 from noetl.settings import load
 from noetl.wiring.embedded import Embedded, assemble
@@ -104,8 +104,8 @@ async def test_an_execution_is_started_followed_and_shown(one: Embedded) -> None
     assert (shown["status"], shown["ctx"], shown["by"]) == ("completed", {"sum": 5}, "test")
     assert shown["workload"] == {"n": 4}
     assert shown["ended_at"] >= shown["started_at"] >= shown["requested_at"]
-    listed = await one.front.executions(Find(path="tests/case"))
-    assert [item.execution_id for item in listed.items] == [started.execution_id]
+    page = await one.front.executions(Find(path="tests/case"))
+    assert [item.execution_id for item in page.items] == [started.execution_id]
 
 
 async def test_a_registered_path_runs_and_an_unknown_one_names_the_nearest(one: Embedded) -> None:
@@ -175,7 +175,7 @@ async def test_a_list_shows_what_one_that_runs_here_has_done_so_far(one: Embedde
     await until(one, started.execution_id, "task.parked")
     (item,) = (await one.front.executions(Find())).items
     shown = await one.front.execution(started.execution_id)
-    assert listed(item, 0)["counts"] == shown["counts"]
+    assert execution_row(item, 0)["counts"] == shown["counts"]
     assert shown["counts"]["steps"] > 0
     assert (
         await one.engine.store.summary(started.execution_id)
@@ -394,15 +394,15 @@ async def test_executions_are_found_by_text_parent_and_time(one: Embedded) -> No
         ids.append(started.execution_id)
     middle = (await one.store.summary(ids[1])).requested_at
 
-    async def listed(**find: Any) -> list[str]:
+    async def matching(**find: Any) -> list[str]:
         return [item.execution_id for item in (await one.front.executions(Find(**find))).items]
 
-    assert await listed(text="case") == ids[::-1]
-    assert await listed(text=ids[1]) == [ids[1]]
-    assert await listed(text="no such") == []
-    assert await listed(parent="0" * 32) == []
-    assert ids[0] not in await listed(since=middle + 1)
-    assert ids[2] not in await listed(until=middle - 1)
+    assert await matching(text="case") == ids[::-1]
+    assert await matching(text=ids[1]) == [ids[1]]
+    assert await matching(text="no such") == []
+    assert await matching(parent="0" * 32) == []
+    assert ids[0] not in await matching(since=middle + 1)
+    assert ids[2] not in await matching(until=middle - 1)
     page = await one.front.executions(Find(limit=2, text="case"))
     rest = await one.front.executions(Find(limit=2, text="case", cursor=page.cursor))
     assert [item.execution_id for item in [*page.items, *rest.items]] == ids[::-1]

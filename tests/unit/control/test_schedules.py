@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from noetl.adapters.memory.store import MemoryStore
-from noetl.control.schedules import LATE_MS, ScheduleBook, next_tick, told_skipped
+from noetl.control.schedules import LATE_MS, ScheduleBook, next_tick, skipped_words
 from noetl.core.event import iso
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.front import Ask, ScheduleAsk, Started
@@ -228,9 +228,9 @@ async def test_ticks_that_are_skipped_are_told_with_how_many_from_when_to_when_a
     after = await world.store.schedule("s")
     assert world.asked == []
     assert after.skipped == Skipped(4, first, first + 15 * 60_000, "no server ran then", 4)
-    assert told_skipped(after.skipped).startswith("4 ticks from ")
+    assert skipped_words(after.skipped).startswith("4 ticks from ")
     one = Skipped(1, first, first, "no server ran then", 1)
-    assert told_skipped(one) == f"the tick of {iso(first)} was skipped: no server ran then"
+    assert skipped_words(one) == f"the tick of {iso(first)} was skipped: no server ran then"
 
 
 async def test_ticks_beyond_counting_are_told_as_such(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ async def command(status: str | None, path: str | None, limit: int, *, children:
 
 
 async def _rows(connection: "Connection", find: "Find", limit: int) -> list[ExecutionRow]:
-    from noetl.ports.front import listed
+    from noetl.ports.front import execution_row
 
     now = now_ms()
     rows: list[ExecutionRow] = []
@@ -56,7 +56,7 @@ async def _rows(connection: "Connection", find: "Find", limit: int) -> list[Exec
         for item in page.items:
             running = item.status in ("pending", "running", "waiting")
             interrupted = running and await connection.interrupted(item.execution_id)
-            rows.append({**listed(item, now), "interrupted": interrupted})
+            rows.append({**execution_row(item, now), "interrupted": interrupted})
         find.cursor = page.cursor
         if find.cursor is None:
             break

@@ -19,7 +19,7 @@ from noetl.core.event import Event, EventEnvelope
 from noetl.core.message import Control
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.errors import BackendError, RequestError
-from noetl.ports.front import Ask, Started, listed
+from noetl.ports.front import Ask, Started, execution_row
 from noetl.ports.mcp_protocol import Message
 from noetl.ports.store import Find
 
@@ -214,7 +214,7 @@ async def executions(product: SharedConnection, arguments: Arguments, request: T
     async with product.for_reading() as connection:
         page = await connection.front.executions(query)
     now = now_ms()
-    return {"items": [listed(item, now) for item in page.items]}
+    return {"items": [execution_row(item, now) for item in page.items]}
 
 
 async def execution(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
