@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sized
 from fractions import Fraction
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from noetl.dsl.json_schema.document import Document
 from noetl.dsl.json_schema.limits import CHARS_PER_STEP, SchemaError
@@ -192,7 +192,7 @@ def format_of(document: Document, name: str) -> Check:
 
 
 # Each takes what stands under its keyword in the form it ought to have; another form raises.
-ASSERTIONS: Mapping[str, Callable[[Document, Any], Check]] = {
+ASSERTIONS: Mapping[str, Callable[..., Check]] = {
     "type": types,
     "enum": enum,
     "const": const,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from jinja2 import nodes
 
@@ -159,7 +159,7 @@ class Reduced:
     """An expression cut down to what can be decided, so that it is small enough to keep."""
 
     kind: Literal["const", "path", "not", "and", "or", "same", "in", "defined", "list", "unknown"]
-    operands: tuple[Any, ...] = ()
+    operands: tuple[Value, ...] = ()
 
 
 _UNKNOWN = Reduced("unknown")

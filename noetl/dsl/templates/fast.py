@@ -6,7 +6,7 @@ the work. So nothing here reports an error; whatever is unusual, large or missin
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from jinja2 import nodes
 
@@ -251,7 +251,7 @@ def _applied(function: Callable[[Value], Value], value: Run) -> Run:
     return lambda scope: function(value(scope))
 
 
-_BUILDERS: Final[Mapping[type[nodes.Node], Callable[[Any], Run]]] = {
+_BUILDERS: Final[Mapping[type[nodes.Node], Callable[..., Run]]] = {
     nodes.Const: lambda node: _constant(node.value),
     nodes.Name: _path,
     nodes.Getattr: _path,

@@ -5,7 +5,7 @@ first, spends what it will make, and gives plain values.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from jinja2 import filters as jinja_filters
 from jinja2 import pass_context
@@ -39,7 +39,7 @@ from noetl.dsl.templates.selection import select_jmespath
 from noetl.dsl.templates.values import Missing, kind_of, measure, text_of, walk
 from noetl.dsl.yaml.tree import Value
 
-Filter = Callable[..., Any]
+Filter = Callable[..., Value]
 
 MARKUP_CHARS = 16 * 1024
 """Jinja's tag strippers take time that grows with the square of the text."""
@@ -151,7 +151,7 @@ def _jinja(name: str, look: Callable[[Value, Budget], Value]) -> Filter:
     return run
 
 
-def _first(function: Filter, context: Context) -> tuple[Any, ...]:
+def _first(function: Filter, context: Context) -> tuple[object, ...]:
     """What Jinja hands a filter before the value, as the filter was marked."""
     match getattr(getattr(function, "jinja_pass_arg", None), "name", None):
         case "context":
@@ -276,8 +276,8 @@ def _comparing(how: str) -> Filter:
 
 
 def _jinja_test(name: str) -> Filter:
-    test: Any = jinja_tests.TESTS[name]
-    return test  # type: ignore[no-any-return]
+    test: Filter = jinja_tests.TESTS[name]  # type: ignore[assignment]
+    return test
 
 
 def _of_number(name: str) -> Filter:

@@ -3,7 +3,8 @@
 The rewritten tree is what Jinja compiles.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeVar
 
 from jinja2 import nodes
 from jinja2.visitor import NodeTransformer
@@ -13,6 +14,8 @@ from noetl.dsl.templates.methods import METHOD
 from noetl.dsl.templates.operators import COMPARE, CONCAT, FUNCTION, LOOP, NO_ELSE, SLICE, SUBSCRIPT, WALK
 from noetl.dsl.templates.reads import constant_key, path_of
 from noetl.dsl.templates.values import spell
+
+AnyNode = TypeVar("AnyNode", bound=nodes.Node)
 
 RESULT = "__value"
 """The variable under which a compiled expression leaves its value."""
@@ -101,8 +104,9 @@ class _Lowering(NodeTransformer):
         node.iter = _call(LOOP, node.iter, [nodes.Const(cost)], node)
         return node
 
-    def _visit(self, node: nodes.Node) -> Any:
-        return self.visit(node)
+    def _visit(self, node: AnyNode) -> AnyNode:
+        lowered: AnyNode = self.visit(node)
+        return lowered
 
 
 def _cost(node: nodes.Node) -> int:
@@ -120,9 +124,9 @@ def _name(node: nodes.Node) -> str:
 
 def _call(
     name: str,
-    value: Any,
-    args: list[Any],
+    value: nodes.Node,
+    args: Sequence[nodes.Node],
     origin: nodes.Node,
-    kwargs: list[Any] | None = None,
+    kwargs: Sequence[nodes.Node] = (),
 ) -> nodes.Filter:
-    return nodes.Filter(value, name, args, kwargs or [], None, None, lineno=origin.lineno)
+    return nodes.Filter(value, name, list(args), list(kwargs), None, None, lineno=origin.lineno)

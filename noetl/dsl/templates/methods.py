@@ -5,10 +5,10 @@ Each is Python's own, called only after what it would make has been counted. A f
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from string import Formatter
-from typing import Any, Final
+from typing import Final
 
 from jinja2 import pass_context
 from jinja2.runtime import Context, LoopContext
@@ -95,7 +95,9 @@ class _Format(Formatter):
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
 
-    def get_field(self, field_name: str, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    def get_field(
+        self, field_name: str, args: Sequence[Value], kwargs: Mapping[str, Value]
+    ) -> tuple[Value, str]:
         """A numbered or named value, followed by members."""
         if len(field_name) > NEEDLE_MAX:
             raise TemplateError("a place in a format is too long")
@@ -107,11 +109,11 @@ class _Format(Formatter):
                 raise TemplateError(f"{{{field_name}}} is missing")
         return value, first
 
-    def convert_field(self, value: Any, conversion: Any) -> Any:
+    def convert_field(self, value: Value, conversion: str | None) -> Value:
         """`!s` and the like: always the text of the value."""
         return text_of(value, self.budget) if conversion else value
 
-    def format_field(self, value: Any, format_spec: str) -> str:
+    def format_field(self, value: Value, format_spec: str) -> str:
         """One value in its width."""
         check_format_spec(format_spec)
         plain = value if isinstance(value, int | float | str | datetime) else text_of(value, self.budget)

@@ -7,7 +7,7 @@ names cannot be written by an author.
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
@@ -343,7 +343,7 @@ def _function(context: Context, name: str, *args: Value, **kwargs: Value) -> Val
     return settle(budget, GLOBALS[name](*args, **kwargs))
 
 
-OPERATORS: Final[Mapping[str, Callable[..., Any]]] = {
+OPERATORS: Final[Mapping[str, Callable[..., Value]]] = {
     WALK: walk,
     SUBSCRIPT: _subscript,
     SLICE: _slice,

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from jinja2 import nodes
 
@@ -155,7 +155,7 @@ def _starred(what: str) -> Iterator[Problem]:
     yield f"{what} cannot be given * or ** arguments in a template", "write the arguments out"
 
 
-_LOOKS: Final[Mapping[type[nodes.Node], Callable[[Any], Iterator[Problem]]]] = {
+_LOOKS: Final[Mapping[type[nodes.Node], Callable[..., Iterator[Problem]]]] = {
     nodes.Call: _wrong_call,
     nodes.Const: _wrong_constant,
     nodes.Filter: _wrong_filter,

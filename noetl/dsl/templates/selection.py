@@ -5,9 +5,9 @@ visits and for all that it puts together, because `[@,@]|[@,@]` doubles a value 
 is loaded when an expression is first used.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from noetl.dsl.templates.conversions import wanted_text
 from noetl.dsl.templates.limits import (
@@ -22,6 +22,18 @@ from noetl.dsl.templates.limits import (
 from noetl.dsl.templates.operators import refuse_missing
 from noetl.dsl.templates.values import CONTAINERS, measure, to_json
 from noetl.dsl.yaml.tree import Value
+
+if TYPE_CHECKING:
+    from jmespath.visitor import _TreeNode as Ast
+
+
+class Interpreter(Protocol):
+    """What evaluates an expression."""
+
+    def visit(self, node: "Ast", value: Value) -> Value:
+        """What a node gives for a value."""
+        ...
+
 
 EXPRESSION_CHARS = 1_000
 VISIT_COST = 4
@@ -59,7 +71,7 @@ def _searched(value: Value, expression: str, budget: Budget) -> Value:
 
 
 @lru_cache(256)
-def _parsed(expression: str) -> Any:
+def _parsed(expression: str) -> "Ast":
     from jmespath.lexer import Lexer
     from jmespath.parser import Parser
 
@@ -72,7 +84,7 @@ def _parsed(expression: str) -> Any:
         parsed = Parser().parse(expression).parsed
     except UNUSABLE as error:
         raise _unusable(expression, error) from None
-    _refuse_deep({"type": "expression", "children": [parsed]})
+    _refuse_deep({"type": "expression", "value": None, "children": [parsed]})
     return parsed
 
 
@@ -88,7 +100,7 @@ def _refuse_nested(types: Iterable[str]) -> None:
             )
 
 
-def _refuse_deep(parsed: Any) -> None:
+def _refuse_deep(parsed: "Ast") -> None:
     level, depth = [parsed], 0
     while level:
         depth += 1
@@ -97,8 +109,9 @@ def _refuse_deep(parsed: Any) -> None:
         level = [child for node in level for child in _children(node)]
 
 
-def _children(node: Any) -> list[Any]:
-    children = [child for child in node.get("children", ()) if isinstance(child, dict)]
+def _children(node: "Ast") -> list["Ast"]:
+    # Not only nodes stand there, whatever the library's types say.
+    children = [child for child in node.get("children", ()) if isinstance(child, dict)]  # type: ignore[redundant-expr]
     if node["type"] != "function_expression" and any(child["type"] == "expref" for child in children):
         raise TemplateError("&… of a JMESPath expression stands for itself only as an argument of a function")
     return children
@@ -110,7 +123,7 @@ def _unusable(expression: str, error: Exception) -> TemplateError:
 
 
 @lru_cache(1)
-def _interpreter() -> Any:
+def _interpreter() -> Callable[[Budget], Interpreter]:
     """The interpreter of one selection, to be made with its budget."""
     from jmespath.functions import Functions
     from jmespath.visitor import Options, TreeInterpreter
@@ -121,7 +134,7 @@ def _interpreter() -> Any:
         def __init__(self, budget: Budget) -> None:
             self._budget = budget
 
-        def call_function(self, function_name: str, resolved_args: Any) -> Any:
+        def call_function(self, function_name: str, resolved_args: Iterable[Value]) -> Value:
             for argument in resolved_args:
                 if isinstance(argument, str):
                     self._budget.spend(len(argument) // CHARS_PER_STEP)
@@ -138,7 +151,7 @@ def _interpreter() -> Any:
             super().__init__(Options(custom_functions=CountedFunctions(budget)))
             self._budget = budget
 
-        def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:
+        def visit(self, node: "Ast", *args: Value, **kwargs: Value) -> Value:
             self._budget.spend(VISIT_COST)
             result = super().visit(node, *args, **kwargs)
             if node["type"] in _COPYING:
@@ -147,18 +160,18 @@ def _interpreter() -> Any:
                 self._budget.spend(len(result))
             return result
 
-        def visit_comparator(self, node: Any, value: Any) -> Any:
+        def visit_comparator(self, node: "Ast", value: Value) -> Value:
             sides = [self.visit(child, value) for child in node["children"]]
             if all(isinstance(side, CONTAINERS) for side in sides):
                 measure(sides[0], self._budget)
-            literals = [{"type": "literal", "value": side, "children": []} for side in sides]
-            compared: Any = {"type": "comparator", "value": node["value"], "children": literals}
+            literals: list[Ast] = [{"type": "literal", "value": side, "children": []} for side in sides]
+            compared: Ast = {"type": "comparator", "value": node["value"], "children": literals}
             return super().visit_comparator(compared, value)
 
     return Counting
 
 
-def _refuse_long_join(arguments: Any) -> None:
+def _refuse_long_join(arguments: Iterable[Value]) -> None:
     """An error before a separator is repeated into a text that no template may make."""
     if [type(argument) for argument in arguments] == [str, list]:
         separator, items = arguments

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from typing import Any, Final
+from typing import Final
 
 from jinja2 import ChainableUndefined
 from jinja2.runtime import LoopContext
@@ -42,7 +42,7 @@ class Absent:
         return False
 
 
-ABSENT: Final[Any] = Absent()
+ABSENT: Final[Value] = Absent()
 """What `member` answers when there is nothing under a key."""
 
 _LOOP_FIELDS = frozenset(

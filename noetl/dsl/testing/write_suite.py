@@ -4,7 +4,6 @@ Of a file that is there already only the recorded parts change; comments and ord
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -17,7 +16,7 @@ RECORDED_BYTES = 1024 * 1024
 LEAST_BYTES = 1024
 CUT = "…"
 DROPPED_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization", "set-cookie"})
-Recorded = tuple[Place, Mapping[str, Any]]  # a call and the envelope it was answered with
+Recorded = tuple[Place, Mapping[str, Value]]  # a call and the envelope it was answered with
 
 
 class NotInBlocks(Exception):
@@ -60,7 +59,7 @@ def _which(place: Place, all_: Sequence[Recorded]) -> dict[str, Value]:
     return which
 
 
-def _answer(output: Mapping[str, Any], limit: int) -> tuple[dict[str, Value], bool]:
+def _answer(output: Mapping[str, Value], limit: int) -> tuple[dict[str, Value], bool]:
     answer: dict[str, Value] = {}
     if output["status"] == "ok" or output.get("data") is not None:
         answer["data"] = fitted(output.get("data"), limit)
@@ -73,7 +72,7 @@ def _answer(output: Mapping[str, Any], limit: int) -> tuple[dict[str, Value], bo
     return answer, answer.get("data") == output.get("data")
 
 
-def _without_secrets(fields: Mapping[str, Any]) -> dict[str, Value]:
+def _without_secrets(fields: Mapping[str, Value]) -> dict[str, Value]:
     headers = fields.get("headers")
     if not isinstance(headers, Mapping):
         return dict(fields)

@@ -10,7 +10,7 @@ is one finding.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from yaml import CBaseLoader, events
 from yaml.error import MarkedYAMLError, YAMLError
@@ -19,6 +19,7 @@ from noetl.dsl.diagnostic import Diagnostic, Mark, in_order
 from noetl.dsl.yaml import refusal
 from noetl.dsl.yaml.one_line import json_type
 from noetl.dsl.yaml.scalar import NotANumber, leads_with_zero, read_plain
+from noetl.dsl.yaml.scanner import Event, is_a
 from noetl.dsl.yaml.syntax_error import YAML_SYNTAX, after, explain
 from noetl.dsl.yaml.tree import Map, Seq, Value
 
@@ -77,7 +78,7 @@ class _Frame:
         "before", "event", "height", "is_template", "key", "key_mark", "mark", "node", "path", "reported",
     )  # fmt: skip
 
-    def __init__(self, node: Map | Seq, event: Any, before: int, reported: int) -> None:
+    def __init__(self, node: Map | Seq, event: Event, before: int, reported: int) -> None:
         self.node = node
         self.mark = node.mark
         self.path = node.mark.path
@@ -115,7 +116,7 @@ class _Assembly:
         self.documents = 0
         self.root: Value = None
         self.is_empty = True
-        self.last: Any = None
+        self.last: Event | None = None
 
     def run(self) -> Parsed:
         """Read to the end or to what stops it."""
@@ -134,7 +135,7 @@ class _Assembly:
         return Parsed(tree, in_order(self.findings))
 
     def _consume(self) -> None:
-        handlers: dict[type[Any], Callable[[Any], None]] = {
+        handlers: dict[type[object], Callable[[Event], None]] = {
             events.ScalarEvent: self._scalar,
             events.MappingStartEvent: self._open,
             events.SequenceStartEvent: self._open,
@@ -143,7 +144,7 @@ class _Assembly:
             events.AliasEvent: self._alias,
             events.DocumentStartEvent: self._document,
         }
-        next_event = CBaseLoader(self.source).get_event
+        next_event: Callable[[], Event | None] = CBaseLoader(self.source).get_event  # type: ignore[assignment]
         while (event := next_event()) is not None:
             handler = handlers.get(type(event))
             if handler is not None:
@@ -152,12 +153,12 @@ class _Assembly:
 
     # ---- events -----------------------------------------------------------------------------------------
 
-    def _document(self, event: Any) -> None:
+    def _document(self, event: Event) -> None:
         self.documents += 1
         if self.documents > 1:
             raise _Stop(refusal.SECOND_DOCUMENT.at(self._mark(event)))
 
-    def _scalar(self, event: Any) -> None:
+    def _scalar(self, event: Event) -> None:
         self.nodes += 1
         if self.nodes > self.limits.nodes:
             raise _Stop(self._too_many(event))
@@ -171,9 +172,9 @@ class _Assembly:
             self.is_empty = value is None and not event.value
         self._give(value, mark)
 
-    def _open(self, event: Any) -> None:
+    def _open(self, event: Event) -> None:
         mark = self._mark(event)
-        node = Map(mark=mark) if type(event) is events.MappingStartEvent else Seq(mark=mark)
+        node = Map(mark=mark) if is_a(event, events.MappingStartEvent) else Seq(mark=mark)
         frame = _Frame(node, event, self.nodes, len(self.findings))
         self.nodes += 1
         if self.nodes > self.limits.nodes:
@@ -188,7 +189,7 @@ class _Assembly:
         self.stack.append(frame)
         self.frame = frame
 
-    def _close(self, event: Any) -> None:
+    def _close(self, event: Event) -> None:
         frame = self.stack.pop()
         parent = self.frame = self.stack[-1] if self.stack else None
         value: Value = self._template_text(frame, event) if frame.is_template else frame.node
@@ -203,12 +204,13 @@ class _Assembly:
         else:
             self._give(value, frame.mark)
 
-    def _alias(self, event: Any) -> None:
+    def _alias(self, event: Event) -> None:
         mark = self._mark(event)
-        anchored = self.anchors.get(event.anchor)
+        name = event.anchor or ""
+        anchored = self.anchors.get(name)
         if anchored is None:
-            refused = refusal.CIRCULAR_ALIAS if event.anchor in self.anchors else refusal.UNKNOWN_ALIAS
-            self._report(refused.at(mark, name=event.anchor))
+            refused = refusal.CIRCULAR_ALIAS if name in self.anchors else refusal.UNKNOWN_ALIAS
+            self._report(refused.at(mark, name=name))
             anchored = _Anchored(None)
         self._count_repeated(anchored, event, mark)
         frame = self.frame
@@ -217,7 +219,7 @@ class _Assembly:
         else:
             self._give(_copy(anchored.value), mark)
 
-    def _count_repeated(self, anchored: _Anchored, event: Any, mark: Mark) -> None:
+    def _count_repeated(self, anchored: _Anchored, event: Event, mark: Mark) -> None:
         self.nodes += anchored.nodes
         self.aliased += anchored.nodes
         if self.aliased > self.limits.aliased:
@@ -231,7 +233,7 @@ class _Assembly:
 
     # ---- keys -------------------------------------------------------------------------------------------
 
-    def _scalar_key(self, frame: _Frame, event: Any) -> None:
+    def _scalar_key(self, frame: _Frame, event: Event) -> None:
         key: str = event.value
         spot = event.start_mark
         mark = _key_mark(frame, key, spot.line + 1, spot.column + 1)
@@ -307,7 +309,7 @@ class _Assembly:
             node.value_marks[key] = mark
         frame.key = None
 
-    def _read(self, event: Any, mark: Mark) -> Value:
+    def _read(self, event: Event, mark: Mark) -> Value:
         value: Value = event.value
         if event.tag is not None:
             self._report(_tag(event.tag, mark))
@@ -330,7 +332,7 @@ class _Assembly:
             self._report(refusal.LEADING_ZERO.at(mark, text=text, value=value))
         return value
 
-    def _template_text(self, frame: _Frame, event: Any) -> str:
+    def _template_text(self, frame: _Frame, event: Event) -> str:
         """The text of an unquoted template as if it were quoted; findings inside it are beside the point."""
         text = self.source[frame.event.start_mark.index : event.end_mark.index]
         del self.findings[frame.reported :]
@@ -339,7 +341,7 @@ class _Assembly:
 
     # ---- places and findings ----------------------------------------------------------------------------
 
-    def _mark(self, event: Any) -> Mark:
+    def _mark(self, event: Event) -> Mark:
         """Where an event stands; its path is that of the value that the open mapping or list waits for."""
         frame, spot = self.frame, event.start_mark
         if frame is None:
@@ -354,7 +356,7 @@ class _Assembly:
         if len(self.findings) < self.limits.findings:
             self.findings.append(finding)
 
-    def _too_many(self, event: Any) -> Diagnostic:
+    def _too_many(self, event: Event) -> Diagnostic:
         most = self.limits.nodes
         return refusal.TOO_LARGE.at(self._mark(event), seen=f"more than {most} keys and values", most=most)
 

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
 
 import yaml
 
 from noetl.dsl.diagnostic import Mark
 from noetl.dsl.yaml.editable_tree import Alias, Collection, Entry, Node, Scalar, Style, shape
+from noetl.dsl.yaml.scanner import Event, is_a
 
 STYLES: dict[str, Style] = {"'": "single", '"': "double", "|": "block", ">": "block"}
 PROPS = re.compile(r"(?:[&!]\S*\s*)*")
@@ -64,7 +64,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
-        self.events: Iterator[Any] = yaml.parse(text, Loader=yaml.CSafeLoader)
+        self.events: Iterator[Event] = yaml.parse(text, Loader=yaml.CSafeLoader)
         self.at: Position = (0, 0)
         self.open: Entry | None = None  # the entry whose line the cursor stands on
         self.head: list[str] = []
@@ -72,9 +72,7 @@ class _Reader:
         self.tail: list[str] = []
 
     def document(self) -> Node:
-        event = next(
-            e for e in self.events if not isinstance(e, (yaml.StreamStartEvent, yaml.DocumentStartEvent))
-        )
+        event = next(e for e in self.events if not is_a(e, yaml.StreamStartEvent, yaml.DocumentStartEvent))
         start = _start(event)
         self.head = self.lines[: start[0]]
         if start[1]:
@@ -89,12 +87,12 @@ class _Reader:
         self.after = holder.after
         return root
 
-    def node(self, event: Any, owner: Entry, path: str) -> Node:
+    def node(self, event: Event, owner: Entry, path: str) -> Node:
         """The node of an event, written as the value of `owner`."""
         mark = Mark(event.start_mark.line + 1, event.start_mark.column + 1, path)
-        if isinstance(event, yaml.AliasEvent):
+        if is_a(event, yaml.AliasEvent):
             return Alias(self._slice(event, event), mark)
-        if isinstance(event, yaml.ScalarEvent):
+        if is_a(event, yaml.ScalarEvent):
             return self._scalar(event, owner, mark)
         if event.flow_style:
             return self._flow(event, owner, mark)
@@ -102,7 +100,7 @@ class _Reader:
 
     # scalars
 
-    def _scalar(self, event: Any, owner: Entry, mark: Mark) -> Scalar:
+    def _scalar(self, event: Event, owner: Entry, mark: Mark) -> Scalar:
         style = STYLES.get(event.style or "", "plain")
         if _start(event) == _end(event):
             return Scalar("", event.value, style, owner.column, mark)
@@ -110,7 +108,7 @@ class _Reader:
             return Scalar(self._slice(event, event), event.value, style, owner.column, mark)
         return Scalar(self._block_scalar(event), event.value, style, owner.column, mark)
 
-    def _block_scalar(self, event: Any) -> str:
+    def _block_scalar(self, event: Event) -> str:
         """The lines of a literal or folded scalar, without blank lines that are no part of its value."""
         (first, column), (last, end_column) = _start(event), _end(event)
         lines = [self.lines[first][column:], *self.lines[first + 1 : last + (end_column > 0)]]
@@ -123,8 +121,8 @@ class _Reader:
 
     # block collections
 
-    def _block(self, event: Any, owner: Entry, mark: Mark) -> Collection:
-        is_map = isinstance(event, yaml.MappingStartEvent)
+    def _block(self, event: Event, owner: Entry, mark: Mark) -> Collection:
+        is_map = is_a(event, yaml.MappingStartEvent)
         node = Collection("map" if is_map else "list", mark=mark)
         if event.anchor or event.tag:
             node.props = PROPS.match(self.lines[mark.line - 1], mark.column - 1).group().rstrip()  # type: ignore[union-attr]
@@ -137,8 +135,8 @@ class _Reader:
         node.indent = node.column - owner.column
         return node
 
-    def _pair(self, event: Any, node: Collection, path: str) -> Entry:
-        if not isinstance(event, yaml.ScalarEvent) or event.style in ("|", ">"):
+    def _pair(self, event: Event, node: Collection, path: str) -> Entry:
+        if not is_a(event, yaml.ScalarEvent) or event.style in ("|", ">"):
             raise UnusualLayout(event.start_mark.line + 1, "a key that is not a plain word")
         line, column = _start(event)
         if self.lines[line][:column].rstrip().endswith("?") or _start(event) == _end(event):
@@ -150,7 +148,7 @@ class _Reader:
         self._value(entry, pointer)
         return entry
 
-    def _item(self, event: Any, node: Collection, path: str) -> Entry:
+    def _item(self, event: Event, node: Collection, path: str) -> Entry:
         line, column = self._dash()
         pointer = f"{path}/{len(node.entries)}"
         entry = self._entry(node, line, column, pointer)
@@ -170,7 +168,7 @@ class _Reader:
         entry.before = lines
         return entry
 
-    def _value(self, entry: Entry, path: str, event: Any = None) -> None:
+    def _value(self, entry: Entry, path: str, event: Event | None = None) -> None:
         self.open = entry
         start = self.at
         event = event or next(self.events)
@@ -195,11 +193,11 @@ class _Reader:
 
     # flow collections
 
-    def _flow(self, event: Any, owner: Entry, mark: Mark) -> Collection:
-        is_map = isinstance(event, yaml.MappingStartEvent)
+    def _flow(self, event: Event, owner: Entry, mark: Mark) -> Collection:
+        is_map = is_a(event, yaml.MappingStartEvent)
         node = Collection("map" if is_map else "list", flow=True, column=owner.column, mark=mark)
         self.at = (event.end_mark.line, event.end_mark.column)
-        while not isinstance(child := next(self.events), (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+        while not is_a(child := next(self.events), yaml.MappingEndEvent, yaml.SequenceEndEvent):
             between = self._between(self.at, _start(child))
             node.entries.append(self._flow_entry(child, node, owner, mark.path))
             _share_comments(node, between, node.entries[-1])
@@ -210,14 +208,14 @@ class _Reader:
         node.shape = shape(node)
         return node
 
-    def _flow_entry(self, event: Any, node: Collection, owner: Entry, path: str) -> Entry:
+    def _flow_entry(self, event: Event, node: Collection, owner: Entry, path: str) -> Entry:
         mark = Mark(event.start_mark.line + 1, event.start_mark.column + 1)
         entry = Entry(Scalar("", ""), column=owner.column, mark=mark)
         if node.kind == "list":
             entry.value = self.node(event, entry, f"{path}/{len(node.entries)}")
             return entry
         line, column = _start(event)
-        if not isinstance(event, yaml.ScalarEvent) or self.lines[line][:column].rstrip().endswith("?"):
+        if not is_a(event, yaml.ScalarEvent) or self.lines[line][:column].rstrip().endswith("?"):
             raise UnusualLayout(line + 1, "a key that is not a plain word")
         entry.key, entry.key_text = event.value, self._slice(event, event)
         entry.value = self.node(next(self.events), entry, f"{path}/{event.value}")
@@ -225,9 +223,9 @@ class _Reader:
 
     # the cursor
 
-    def _until_end(self) -> Iterator[Any]:
+    def _until_end(self) -> Iterator[Event]:
         ends = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
-        return takewhile(lambda event: not isinstance(event, ends), self.events)
+        return takewhile(lambda event: not is_a(event, *ends), self.events)
 
     def _lines_until(self, line: int) -> list[str]:
         """The whole lines from the cursor to a line; the rest of its own line goes to the open entry."""
@@ -241,7 +239,7 @@ class _Reader:
         self.open = None
         return self.lines[first + 1 : line]
 
-    def _slice(self, first: Any, last: Any) -> str:
+    def _slice(self, first: Event, last: Event) -> str:
         start, end = _start(first), _end(last)
         self.at = end
         return self._between(start, end)
@@ -264,11 +262,11 @@ class _Reader:
         return self.lines[line][column:colon]
 
 
-def _start(event: Any) -> Position:
+def _start(event: Event) -> Position:
     return event.start_mark.line, event.start_mark.column
 
 
-def _end(event: Any) -> Position:
+def _end(event: Event) -> Position:
     return event.end_mark.line, event.end_mark.column
 
 

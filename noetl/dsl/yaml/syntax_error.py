@@ -6,16 +6,14 @@ Only text that is no YAML is explained here.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from yaml.error import MarkedYAMLError
 from yaml.events import MappingEndEvent, ScalarEvent, SequenceEndEvent
 
 from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.yaml.one_line import shortened
-
-Spot = Any  # the scanner's mark: index, line and column from 0
-Event = Any  # the scanner's event: start_mark, end_mark and more
+from noetl.dsl.yaml.scanner import Event, Spot, is_a
 
 YAML_SYNTAX = Code("yaml-syntax", "error", "The text is not YAML")
 
@@ -33,7 +31,7 @@ class Trouble:
     context: str
     spot: Spot
     opened: Spot
-    last: Event
+    last: Event | None
     source: str
 
     def text(self, spot: Spot) -> str:
@@ -55,9 +53,10 @@ class Reason:
     hint: str | None = None
 
 
-def explain(error: MarkedYAMLError, last: Event, source: str, path: str) -> Diagnostic:
+def explain(error: MarkedYAMLError, last: Event | None, source: str, path: str) -> Diagnostic:
     """The finding for what the scanner refused; `last` is the last event before it."""
     spot = error.problem_mark or error.context_mark
+    assert spot is not None
     opened = error.context_mark or spot
     trouble = Trouble(error.problem or "", error.context or "", spot, opened, last, source)
     reason = _explain(trouble)
@@ -94,7 +93,7 @@ def _no_colon(trouble: Trouble) -> Reason:
 
 
 def _second_colon(trouble: Trouble) -> Reason:
-    begins: Spot = trouble.last.start_mark if isinstance(trouble.last, ScalarEvent) else trouble.spot
+    begins: Spot = trouble.last.start_mark if is_a(trouble.last, ScalarEvent) else trouble.spot
     if begins.line < trouble.spot.line:
         first = begins.line + 1
         message = f"this line continues the text of line {first}, and a text cannot hold a key"
@@ -110,14 +109,10 @@ def _second_colon(trouble: Trouble) -> Reason:
 
 def _no_key(trouble: Trouble) -> Reason:
     last, rest = trouble.last, trouble.text(trouble.spot)
-    if isinstance(last, ScalarEvent) and last.style in ("'", '"') and _same_line(last, trouble):
+    if is_a(last, ScalarEvent) and last.style in ("'", '"') and _same_line(last, trouble):
         hint = "quote the whole value; inside '…' write '' for ', inside \"…\" write \\\" for \""
         return Reason(trouble.spot, f"'{rest}' follows a closing quote", hint)
-    if (
-        isinstance(last, MappingEndEvent | SequenceEndEvent)
-        and _is_bracket(last)
-        and _same_line(last, trouble)
-    ):
+    if is_a(last, MappingEndEvent, SequenceEndEvent) and _is_bracket(last) and _same_line(last, trouble):
         return Reason(
             trouble.spot, f"'{rest}' follows a closing bracket", "put quotes around the whole value"
         )
@@ -227,12 +222,12 @@ _SENTENCES: Final[tuple[tuple[str, Callable[[Trouble], Reason]], ...]] = (
 
 
 def _same_line(event: Event, trouble: Trouble) -> bool:
-    return bool(event.end_mark.line == trouble.spot.line)
+    return event.end_mark.line == trouble.spot.line
 
 
 def _is_bracket(event: Event) -> bool:
     """Whether a mapping or list ended with a bracket; one without has no end of its own."""
-    return bool(event.end_mark.index > event.start_mark.index)
+    return event.end_mark.index > event.start_mark.index
 
 
 def _line(source: str, index: int) -> str:
