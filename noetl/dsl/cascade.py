@@ -8,24 +8,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from noetl.dsl.diagnostic import Diagnostic
+from noetl.dsl.grammar.playbook import ROOT
 
-# Codes of findings that the name of a step which could not be read may explain.
-BY_NAMES = frozenset({"unknown-step", "unknown-entry-step", "unknown-final-step"})
-# Codes of findings that a name or arc which could not be read may explain.
-BY_ARCS = frozenset(
-    {
-        "unreachable-step",
-        "unreachable-final-step",
-        "arc-never-fires",
-        "endless-cycle",
-        "token-growth",
-        "join-waits",
-        "join-without-fan-in",
-    }
-)
+# Codes of findings by what may explain them when it could not be read: names of steps, arcs, a whole section.
+_CAUSES = {
+    "names": ("unknown-step", "unknown-entry-step", "unknown-final-step"),
+    "arcs": (
+        "unreachable-step", "unreachable-final-step", "arc-never-fires", "endless-cycle", "token-growth",
+        "join-waits", "join-without-fan-in",
+    ),
+    "workbook": ("unknown-block", "unused-block"),
+    "keychain": ("unknown-keychain-entry", "undeclared-auth"),
+}  # fmt: skip
 BY_PIPELINE = frozenset({"unknown-label"})
-BY_WORKBOOK = frozenset({"unknown-block", "unused-block"})
-BY_KEYCHAIN = frozenset({"unknown-keychain-entry", "undeclared-auth"})
 BY_ANYTHING = frozenset({"undefined-name", "read-too-early", "unused-reducer"})
 
 # Keys of a step that say nothing about its name and its arcs.
@@ -56,10 +51,7 @@ def independent(
 
 def _damage(paths: list[list[str]], *, nameless: bool) -> Damage:
     roots = {path[0] if path else "" for path in paths}
-    # An unknown section may be any section misspelt.
-    lost = bool(
-        roots - {"apiVersion", "kind", "metadata", "executor", "workload", "workflow", "keychain", "workbook"}
-    )
+    lost = bool(roots - ROOT.keys.keys())  # an unknown section may be any section misspelt
     arcs = any(path[0] == "workflow" and (len(path) < 3 or path[2] not in _INSIDE) for path in paths if path)
     return Damage(
         units=frozenset("/".join(path[:2]) for path in paths),
@@ -72,11 +64,10 @@ def _damage(paths: list[list[str]], *, nameless: bool) -> Damage:
 
 def _stands(finding: Diagnostic, damage: Damage) -> bool:
     code = finding.code
-    if code in BY_ANYTHING or (code in BY_ARCS and damage.arcs) or (code in BY_NAMES and damage.names):
+    if code in BY_ANYTHING:
         return False
-    if (code in BY_WORKBOOK and damage.workbook) or (code in BY_KEYCHAIN and damage.keychain):
-        return False
-    if code in BY_NAMES or code in BY_ARCS or code in BY_WORKBOOK or code in BY_KEYCHAIN:
-        return True
+    cause = next((cause for cause, codes in _CAUSES.items() if code in codes), None)
+    if cause is not None:
+        return not getattr(damage, cause)
     apart = "/".join(finding.path.split("/")[1:3]) not in damage.units
     return apart or (finding.severity == "error" and code not in BY_PIPELINE)

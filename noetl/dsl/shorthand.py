@@ -5,14 +5,14 @@ spellings are older_spellings' and sugar items stay as they are. What cannot be 
 grammar/check.py to report, so nothing here fails.
 """
 
+import itertools
 import re
-from collections.abc import Callable
 
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.dsl.grammar.check_set import TARGET_TWICE
 from noetl.dsl.grammar.task import SCOPES
 from noetl.dsl.yaml.tree import Map, Seq, Value
-from noetl.dsl.yaml.tree_edit import child_map, copy_map
+from noetl.dsl.yaml.tree_edit import child_map, copy_map, each
 
 _NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 
@@ -25,15 +25,8 @@ def expand_shorthand(tree: Map, findings: Findings) -> Map:
     if "workbook" in root:
         root["workbook"] = _workbook(root["workbook"], findings)
     if isinstance(root.get("workflow"), Seq):
-        root["workflow"] = _each(root["workflow"], lambda step: _step(step, findings))
+        root["workflow"] = each(root["workflow"], lambda step: _step(step, findings))
     return root
-
-
-def _each(items: Seq, change: Callable[[Value], Value]) -> Seq:
-    fresh = Seq(mark=items.mark)
-    for index, item in enumerate(items):
-        fresh.add(change(item), items.at(index))
-    return fresh
 
 
 def _workbook(book: Value, findings: Findings) -> Value:
@@ -70,7 +63,7 @@ def _step(node: Value, findings: Findings) -> Value:
     router = step.get("next")
     if isinstance(router, Map) and isinstance(router.get("arcs"), Seq):
         step["next"] = router = copy_map(router)
-        router["arcs"] = _each(router["arcs"], lambda arc: _flat(arc, findings))
+        router["arcs"] = each(router["arcs"], lambda arc: _flat(arc, findings))
     return _body(step, name if isinstance(name, str) else "", findings)
 
 
@@ -96,10 +89,8 @@ def _tasks(tasks: Value, findings: Findings, first: int = 0) -> Value:
     """A list of tasks; an unnamed one is called by its place, counted from `first`."""
     if not isinstance(tasks, Seq):
         return tasks
-    fresh = Seq(mark=tasks.mark)
-    for index, item in enumerate(tasks):
-        fresh.add(_task(item, f"task_{first + index}", findings), tasks.at(index))
-    return fresh
+    labels = map("task_{}".format, itertools.count(first))
+    return each(tasks, lambda task: _task(task, next(labels), findings))
 
 
 def _task(node: Value, label: str | None, findings: Findings) -> Value:
@@ -126,7 +117,7 @@ def _write_out_rules(task: Map, findings: Findings) -> None:
     policy = child_map(child_map(task, "spec") or spec, "policy")
     for key in ("rules", "before"):
         if policy is not None and isinstance(policy.get(key), Seq):
-            policy[key] = _each(policy[key], lambda rule: _rule(rule, findings))
+            policy[key] = each(policy[key], lambda rule: _rule(rule, findings))
 
 
 def _rule(rule: Value, findings: Findings) -> Value:

@@ -15,7 +15,7 @@ from noetl.dsl.grammar.checker import (
 from noetl.dsl.grammar.playbook import ADMIT_THEN
 from noetl.dsl.grammar.task import DIRECTIVE_OPTIONS, DIRECTIVES, OPTION_OWNER, THEN_COMMON
 from noetl.dsl.grammar.types import Guard, Rules
-from noetl.dsl.nearest import nearest
+from noetl.dsl.nearest import did_you_mean, nearest
 from noetl.dsl.yaml.one_line import described, flow, seen
 from noetl.dsl.yaml.tree import Map, Seq
 from noetl.json_value import Json
@@ -117,8 +117,7 @@ def _check_else(checker: Checker, rule: Map, directives: tuple[str, ...]) -> tup
 
 def _unknown(checker: Checker, node: Map, keys: list[str], candidates: tuple[str, ...]) -> None:
     for key in keys:
-        guess = nearest(key, candidates)
-        hint = f"did you mean '{guess}'?" if guess else "a rule has 'when' and 'then', or 'else' with 'then'"
+        hint = did_you_mean(key, candidates, "a rule has 'when' and 'then', or 'else' with 'then'")
         if key in OPTION_OWNER or key in THEN_COMMON:
             hint = f"write then: {{{key}: {flow(node[key])}}}"
         checker.report(UNKNOWN_KEY, node.at_key(key), f"unknown key '{key}' in a rule", hint)

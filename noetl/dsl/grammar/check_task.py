@@ -17,7 +17,7 @@ from noetl.dsl.grammar.task import (
     TASK_SPEC,
 )
 from noetl.dsl.grammar.types import Key, Record, Tasks
-from noetl.dsl.nearest import nearest
+from noetl.dsl.nearest import did_you_mean, nearest
 from noetl.dsl.tool_kind import Kind
 from noetl.dsl.yaml.one_line import described, flow, seen
 from noetl.dsl.yaml.tree import Map, Seq
@@ -96,11 +96,9 @@ def _kind_of(checker: Checker, node: Map) -> Kind | None:
 def _check_without_kind(checker: Checker, node: Map) -> None:
     _check_known_keys(checker, node)
     for key in node:
-        if key not in TASK.keys and nearest(key, ["kind", *SUGAR]):
-            guess = nearest(key, ["kind", *SUGAR])
-            checker.report(
-                UNKNOWN_KEY, node.at_key(key), f"unknown key '{key}' in a task", f"did you mean '{guess}'?"
-            )
+        hint = did_you_mean(key, ["kind", *SUGAR], None) if key not in TASK.keys else None
+        if hint is not None:
+            checker.report(UNKNOWN_KEY, node.at_key(key), f"unknown key '{key}' in a task", hint)
             return
     message = "a task has no 'kind'"
     checker.report(MISSING_KEY, node.mark, message, f"add kind: …, or one of {', '.join(SUGAR)}")

@@ -8,30 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from noetl.dsl.diagnostic import Code, Diagnostic, Mark
+from noetl.dsl.grammar import types
 from noetl.dsl.grammar.mismatch import mismatch
 from noetl.dsl.grammar.playbook import ADMIT_THEN, ITERATION_NAMES, RESERVED_NAMES
-from noetl.dsl.grammar.types import (
-    Assigns,
-    Choice,
-    Const,
-    Either,
-    Flag,
-    Free,
-    FreeMap,
-    Guard,
-    Identifier,
-    Key,
-    Layer,
-    ListOf,
-    Number,
-    Record,
-    Rules,
-    Shape,
-    Special,
-    Tasks,
-    Text,
-)
-from noetl.dsl.nearest import nearest
+from noetl.dsl.grammar.types import Key, Record
+from noetl.dsl.nearest import did_you_mean, nearest
 from noetl.dsl.templates.syntax import is_template, is_whole, template_problems
 from noetl.dsl.tool_kind import Field, Kinds
 from noetl.dsl.yaml.one_line import described, flow, seen
@@ -90,17 +71,17 @@ class Checker:
         """Add a finding."""
         self.findings.append(code.at(mark, message, hint))
 
-    def walk(self, shape: Shape, value: Json, mark: Mark, name: str) -> None:
+    def walk(self, shape: types.Shape, value: Json, mark: Mark, name: str) -> None:
         """Check a value; `name` is the key it stands under."""
         if isinstance(shape, Record):
             self.record(shape, value, mark)
-        elif isinstance(shape, Special):
+        elif isinstance(shape, types.Special):
             self.handlers[shape.name](self, value, mark)
-        elif isinstance(shape, Tasks | Rules | Assigns | Layer):
+        elif isinstance(shape, types.Tasks | types.Rules | types.Assigns | types.Layer):
             self.handlers[type(shape)](self, shape, value, mark)
-        elif isinstance(shape, ListOf):
+        elif isinstance(shape, types.ListOf):
             self.list_of(shape, value, mark, name)
-        elif isinstance(shape, Either):
+        elif isinstance(shape, types.Either):
             self.either(shape, value, mark, name)
         else:
             _SCALARS[type(shape)](self, shape, value, mark, name)
@@ -138,7 +119,12 @@ class Checker:
         self.missing(shape, node, missing)
 
     def unknown(
-        self, shape: Record, node: Map, unknown: list[str], missing: list[str], keys: Mapping[str, object]
+        self,
+        shape: Record,
+        node: Map,
+        unknown: list[str],
+        missing: list[str],
+        keys: Mapping[str, object],
     ) -> None:
         """Report unknown keys; one that looks like a missing key takes its finding over."""
         for count, key in enumerate(unknown):
@@ -163,11 +149,13 @@ class Checker:
             self._set_in_spec(shape.name, node)
             return True
         place = node.at_key(key) if key == "do" else find_do(node[key]) if key == "rules" else None
-        if place is None:
-            return False
-        message = f"'do' in {shape.name}: a directive may only stand in a task's spec.policy.rules"
-        self.report(DO_OUTSIDE_RULES, place, message, "move the rule to the task it is about")
-        return True
+        self._do_outside(shape, place)
+        return place is not None
+
+    def _do_outside(self, shape: Record, place: Mark | None) -> None:
+        if place is not None:
+            message = f"'do' in {shape.name}: a directive may only stand in a task's spec.policy.rules"
+            self.report(DO_OUTSIDE_RULES, place, message, "move the rule to the task it is about")
 
     def _set_in_spec(self, place: str, spec: Map) -> None:
         message = f"'set' stands in {place}: it belongs beside 'spec'"
@@ -192,12 +180,9 @@ class Checker:
         value = node[key]
         if key == "spec" and isinstance(value, Map) and "set" in value:
             self._set_in_spec(f"the spec of {shape.name}", value)
-        place = None if shape.name == "a task's policy" else find_do(value)
-        if place is not None:
-            message = f"'do' in {shape.name}: a directive may only stand in a task's spec.policy.rules"
-            self.report(DO_OUTSIDE_RULES, place, message, "move the rule to the task it is about")
+        self._do_outside(shape, None if shape.name == "a task's policy" else find_do(value))
 
-    def list_of(self, shape: ListOf, value: Json, mark: Mark, name: str) -> None:
+    def list_of(self, shape: types.ListOf, value: Json, mark: Mark, name: str) -> None:
         """Check a list item by item; nothing at all is an empty list."""
         if value is None:
             value = Seq(mark=mark)
@@ -209,7 +194,7 @@ class Checker:
         for index, item in enumerate(value):
             self.walk(shape.item, item, value.at(index), name)
 
-    def either(self, shape: Either, value: Json, mark: Mark, name: str) -> None:
+    def either(self, shape: types.Either, value: Json, mark: Mark, name: str) -> None:
         """Check against the option that fits the value's type."""
         for option in shape.options:
             if _fits(option, value):
@@ -253,7 +238,7 @@ class Checker:
         self.report(NO_TEMPLATE, mark, message, f"write the value of {name} itself")
         return False
 
-    def text(self, shape: Text, value: Json, mark: Mark, name: str) -> None:
+    def text(self, shape: types.Text, value: Json, mark: Mark, name: str) -> None:
         """A string."""
         if not isinstance(value, str):
             self.wrong_type(name, "a text", value, mark)
@@ -262,18 +247,18 @@ class Checker:
         elif not shape.prose and self.plain(value, mark, name) and not value.strip():
             self.report(WRONG_VALUE, mark, f"'{name}' is empty", f"give {name} a text, or leave it out")
 
-    def choice(self, shape: Choice, value: Json, mark: Mark, name: str) -> None:
+    def choice(self, shape: types.Choice, value: Json, mark: Mark, name: str) -> None:
         """One of a few words."""
         if isinstance(value, str) and value in shape.values:
             return
         if isinstance(value, str) and not self.plain(value, mark, name):
             return
-        guess = nearest(value, shape.values) if isinstance(value, str) else None
-        hint = f"did you mean '{guess}'?" if guess else f"write one of: {', '.join(shape.values)}"
+        hint = f"write one of: {', '.join(shape.values)}"
+        hint = did_you_mean(value, shape.values, hint) if isinstance(value, str) else hint
         message = f"'{name}' is {seen(value)}, but must be one of {_quoted_words(shape.values)}"
         self.report(WRONG_VALUE, mark, message, hint)
 
-    def number(self, shape: Number, value: Json, mark: Mark, name: str) -> None:
+    def number(self, shape: types.Number, value: Json, mark: Mark, name: str) -> None:
         """A number within its bounds, or a template."""
         expected = "an integer" if shape.integer else "a number"
         if isinstance(value, str) and shape.template and is_template(value):
@@ -289,7 +274,7 @@ class Checker:
             message = f"'{name}' is {value}, but must be above {shape.above:g}"
             self.report(WRONG_VALUE, mark, message, f"write a number above {shape.above:g}")
 
-    def flag(self, _shape: Flag, value: Json, mark: Mark, name: str) -> None:
+    def flag(self, _shape: types.Flag, value: Json, mark: Mark, name: str) -> None:
         """true or false."""
         if isinstance(value, str) and is_template(value):
             message = f"'{name}' must be true or false, not the template {seen(value)}"
@@ -297,7 +282,7 @@ class Checker:
         elif not isinstance(value, bool):
             self.wrong_type(name, "true or false", value, mark)
 
-    def guard(self, _shape: Guard, value: Json, mark: Mark, name: str) -> None:
+    def guard(self, _shape: types.Guard, value: Json, mark: Mark, name: str) -> None:
         """A condition."""
         if isinstance(value, bool):
             return
@@ -310,11 +295,11 @@ class Checker:
         )
         self.report(BARE_GUARD, mark, message, hint)
 
-    def any_value(self, _shape: Free, value: Json, mark: Mark, _name: str) -> None:
+    def any_value(self, _shape: types.Free, value: Json, mark: Mark, _name: str) -> None:
         """Whatever value; only its templates are checked."""
         self.free(value, mark)
 
-    def free_map(self, shape: FreeMap, value: Json, mark: Mark, name: str) -> None:
+    def free_map(self, shape: types.FreeMap, value: Json, mark: Mark, name: str) -> None:
         """A mapping with the author's own keys."""
         if value is None or (shape.whole and self.whole(value, mark)):
             return
@@ -331,14 +316,14 @@ class Checker:
         self.template(value, mark)
         return True
 
-    def const(self, shape: Const, value: Json, mark: Mark, name: str) -> None:
+    def const(self, shape: types.Const, value: Json, mark: Mark, name: str) -> None:
         """Exactly one text."""
         if value != shape.value:
             code = API_VERSION if name == "apiVersion" else WRONG_VALUE
             message = f"'{name}' is {seen(value)}, but must be {shape.value}"
             self.report(code, mark, message, f"write {name}: {shape.value}")
 
-    def identifier(self, shape: Identifier, value: Json, mark: Mark, name: str) -> None:
+    def identifier(self, shape: types.Identifier, value: Json, mark: Mark, name: str) -> None:
         """A name that templates can read."""
         if not isinstance(value, str):
             self.wrong_type(name, "a name", value, mark)
@@ -399,9 +384,9 @@ def _an(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
-def _example(shape: Shape) -> str:
+def _example(shape: types.Shape) -> str:
     """What a required key may look like: its one value, or the keys that must stand under it."""
-    if isinstance(shape, Const):
+    if isinstance(shape, types.Const):
         return shape.value
     needed = shape.required if isinstance(shape, Record) else ()
     return f"{{{', '.join(f'{key}: …' for key in needed)}}}" if needed else "…"
@@ -411,25 +396,25 @@ def _quoted_words(words: Iterable[str]) -> str:
     return ", ".join(f"'{word}'" for word in words)
 
 
-def _fits(shape: Shape, value: Json) -> bool:
-    if isinstance(shape, Record | FreeMap):
+def _fits(shape: types.Shape, value: Json) -> bool:
+    if isinstance(shape, Record | types.FreeMap):
         return isinstance(value, Map)
-    if isinstance(shape, ListOf):
+    if isinstance(shape, types.ListOf):
         return isinstance(value, Seq)
-    if isinstance(shape, Number):
+    if isinstance(shape, types.Number):
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return number or (shape.template and isinstance(value, str) and is_template(value))
     return isinstance(value, str)
 
 
 _SCALARS: Mapping[type, Callable[..., None]] = {
-    Text: Checker.text,
-    Choice: Checker.choice,
-    Number: Checker.number,
-    Flag: Checker.flag,
-    Guard: Checker.guard,
-    Free: Checker.any_value,
-    FreeMap: Checker.free_map,
-    Const: Checker.const,
-    Identifier: Checker.identifier,
+    types.Text: Checker.text,
+    types.Choice: Checker.choice,
+    types.Number: Checker.number,
+    types.Flag: Checker.flag,
+    types.Guard: Checker.guard,
+    types.Free: Checker.any_value,
+    types.FreeMap: Checker.free_map,
+    types.Const: Checker.const,
+    types.Identifier: Checker.identifier,
 }

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from noetl.dsl.grammar import types
 from noetl.dsl.grammar.editor_schema_kind import (
     TEMPLATE,
     WHOLE_TEMPLATE,
@@ -43,27 +44,6 @@ from noetl.dsl.grammar.task import (
     TASK_SPEC,
     THEN_COMMON,
 )
-from noetl.dsl.grammar.types import (
-    Assigns,
-    Choice,
-    Const,
-    Either,
-    Flag,
-    Free,
-    FreeMap,
-    Guard,
-    Identifier,
-    Key,
-    Layer,
-    ListOf,
-    Number,
-    Record,
-    Rules,
-    Shape,
-    Special,
-    Tasks,
-    Text,
-)
 from noetl.dsl.tool_kind import Kind, Kinds
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -76,19 +56,20 @@ _LABEL = r"^[A-Za-z][\w.]*$"  # generated labels, as `noetl compile` prints them
 
 def playbook_schema(kinds: Kinds) -> Schema:
     """The schema of a whole playbook, with every given kind."""
-    return _Builder(kinds).playbook()
+    builder = _Builder(kinds)
+    return builder.document(TITLE, builder.record(ROOT))
 
 
 def kind_schema(kind: Kind) -> Schema:
     """The schema of one task of a kind."""
-    return _Builder({kind.name: kind}).task_alone(kind)
+    builder = _Builder({kind.name: kind})
+    return builder.document(f"NoETL task of kind {kind.name}", builder.task(kind))
 
 
-def record_schema(record: Record, title: str) -> Schema:
+def record_schema(record: types.Record, title: str) -> Schema:
     """The schema of a document that is one record."""
     builder = _Builder({})
-    body = builder.record(record)
-    return {"$schema": DIALECT, "title": title, **body, "$defs": builder.defs}
+    return builder.document(title, builder.record(record))
 
 
 class _Builder:
@@ -99,57 +80,52 @@ class _Builder:
         self.defs: dict[str, Schema] = {}
         self.slugs: dict[int, str] = {}  # two records may share a name; each has its own definition
 
-    def playbook(self) -> Schema:
-        body = self.record(ROOT)
-        return {"$schema": DIALECT, "title": TITLE, **body, "$defs": self.defs}
+    def document(self, title: str, body: Schema) -> Schema:
+        return {"$schema": DIALECT, "title": title, **body, "$defs": self.defs}
 
-    def task_alone(self, kind: Kind) -> Schema:
-        body = self.task(kind)
-        return {"$schema": DIALECT, "title": f"NoETL task of kind {kind.name}", **body, "$defs": self.defs}
-
-    def shape(self, shape: Shape) -> Schema:
+    def shape(self, shape: types.Shape) -> Schema:
         """The schema of one shape of the grammar."""
         match shape:
-            case Text(template=template, prose=prose):
+            case types.Text(template=template, prose=prose):
                 return {"type": "string"} if template or prose else {"type": "string", "pattern": r"\S"}
-            case Identifier(what=what):
+            case types.Identifier(what=what):
                 return _name(what)
-            case Choice(values=values):
+            case types.Choice(values=values):
                 return {"enum": list(values)}
-            case Number():
+            case types.Number():
                 return _number(shape)
-            case Flag():
+            case types.Flag():
                 return {"type": "boolean"}
-            case Guard():
+            case types.Guard():
                 return {"anyOf": [{"type": "boolean"}, TEMPLATE]}
-            case Free():
+            case types.Free():
                 return {}
-            case FreeMap(whole=whole):
+            case types.FreeMap(whole=whole):
                 return {"anyOf": [{"type": _MAPPING}, WHOLE_TEMPLATE]} if whole else {"type": _MAPPING}
-            case Const(value=value):
+            case types.Const(value=value):
                 return {"const": value}
-            case Either(options=options):
+            case types.Either(options=options):
                 return {"anyOf": [self.shape(option) for option in options]}
-            case ListOf(item=item, least=least):
+            case types.ListOf(item=item, least=least):
                 kind = "array" if least else ["array", "null"]  # a key without a value is an empty list
                 return {"type": kind, "items": self.shape(item), "minItems": least}
-            case Record():
+            case types.Record():
                 more = {} if shape is not LOOP_POLICY else {key: LOOP_SPEC.keys[key] for key in SCHEDULING}
                 also = {name: self.key(key) for name, key in more.items()}
                 return self.shared(self.slug(shape), partial(self.record, shape, also))
-            case Tasks(single=single, least=least):
+            case types.Tasks(single=single, least=least):
                 tasks = {"type": "array", "items": self.item(), "minItems": least}
                 return {"anyOf": [self.item(), tasks]} if single else tasks
-            case Rules(directives=directives):
+            case types.Rules(directives=directives):
                 return self.rules_of(directives)
-            case Assigns(scopes=scopes):
+            case types.Assigns(scopes=scopes):
                 return _assign(*scopes)
-            case Layer(record=record):
+            case types.Layer(record=record):
                 return self.layer(record)
-            case Special(name=name):
+            case types.Special(name=name):
                 return self.special(name)
 
-    def slug(self, record: Record) -> str:
+    def slug(self, record: types.Record) -> str:
         """The definition's name of a record."""
         if id(record) not in self.slugs:
             words = re.sub(r"^(an?|the) |'s\b", "", record.name)
@@ -165,7 +141,7 @@ class _Builder:
             self.defs[name] = make()
         return {"$ref": f"#/$defs/{name}"}
 
-    def record(self, record: Record, more: Mapping[str, Schema] | None = None) -> Schema:
+    def record(self, record: types.Record, more: Mapping[str, Schema] | None = None) -> Schema:
         """A closed mapping (unless the record is open) with a description on every key."""
         properties = {name: self.key(key) for name, key in record.keys.items()} | dict(more or {})
         required = [name for name, key in record.keys.items() if key.required]
@@ -179,7 +155,7 @@ class _Builder:
             schema["anyOf"] = [{"required": [name]} for name in record.needs_one]
         return schema
 
-    def key(self, key: Key) -> Schema:
+    def key(self, key: types.Key) -> Schema:
         """The schema of a key's value with the key's sentence."""
         note = " Reserved: accepted, without effect." if key.reserved else ""
         return {"description": key.doc + note, **self.shape(key.shape)}
@@ -205,7 +181,7 @@ class _Builder:
         }
         return table[name]()
 
-    def either(self, *records: Record) -> Schema:
+    def either(self, *records: types.Record) -> Schema:
         return {"anyOf": [self.shape(record) for record in records]}
 
     def request(self) -> Schema:
@@ -224,7 +200,10 @@ class _Builder:
 
     def any_task(self) -> Schema:
         """By `kind`, or by the sugar's own key; each alternative is a closed mapping of its own."""
-        alternatives = [_when_kind(name, self.kind_task(kind)) for name, kind in self.kinds.items()]
+        alternatives = [
+            _when_kind(name, self.shared(f"task_{name}", partial(self.task, kind)))
+            for name, kind in self.kinds.items()
+        ]
         alternatives += [{"if": {"required": [word]}, "then": self.sugar(word)} for word in SUGAR]
         names = list(self.kinds)
         kind = {
@@ -240,9 +219,6 @@ class _Builder:
             "anyOf": [{"required": [word]} for word in ("kind", *SUGAR)],
             "allOf": alternatives,
         }
-
-    def kind_task(self, kind: Kind) -> Schema:
-        return self.shared(f"task_{kind.name}", partial(self.task, kind))
 
     def task(self, kind: Kind) -> Schema:
         """A task of one kind: its own input, its own knobs, and what stands beside `kind` for calls."""
@@ -298,8 +274,8 @@ class _Builder:
         options = {
             word: key for directive in directives for word, key in DIRECTIVE_OPTIONS[directive].items()
         }
-        record = Record(name, {**THEN_COMMON, **options})
-        loose = {word: self.key(Key(key.shape, key.doc)) for word, key in options.items()}
+        record = types.Record(name, {**THEN_COMMON, **options})
+        loose = {word: self.key(types.Key(key.shape, key.doc)) for word, key in options.items()}
         do = {"do": {"description": THEN_COMMON["do"].doc, "enum": list(directives)}}
 
         def build() -> Schema:
@@ -322,7 +298,7 @@ class _Builder:
         }
         return {"type": "array", "items": self.shared("keychain_entry", lambda: entry)}
 
-    def layer(self, record: Record) -> Schema:
+    def layer(self, record: types.Record) -> Schema:
         """The knobs of an executor, step or loop, and under each kind's name the defaults of its tasks."""
         defaults = {
             name: self.defaults_of(kind) for name, kind in self.kinds.items() if name not in record.keys
@@ -330,16 +306,14 @@ class _Builder:
         return self.shared(self.slug(record), partial(self.record, record, defaults))
 
     def defaults_of(self, kind: Kind) -> Schema:
-        shared = self.shared(f"{kind.name}_defaults", partial(self.kind_defaults, kind))
+        name = f"{kind.name}_defaults"
+        shared = self.shared(name, lambda: self.record(KIND_DEFAULTS, knob_schemas(kind, self.defs)))
         return {"description": f"Defaults for {kind.name} tasks.", **shared}
 
-    def kind_defaults(self, kind: Kind) -> Schema:
-        return self.record(KIND_DEFAULTS, knob_schemas(kind, self.defs))
 
-
-_NAMED_BLOCK = Record(
+_NAMED_BLOCK = types.Record(
     "a named workbook block",
-    {"name": Key(Identifier("block"), "The block's name.", required=True), **BLOCK.keys},
+    {"name": types.Key(types.Identifier("block"), "The block's name.", required=True), **BLOCK.keys},
 )
 
 _NOTHING: Schema = {"enum": [None, {}, [], "", False, 0]}
@@ -376,7 +350,7 @@ def _name(what: str) -> Schema:
     return schema
 
 
-def _number(shape: Number) -> Schema:
+def _number(shape: types.Number) -> Schema:
     schema: Schema = {"type": "integer" if shape.integer else "number"}
     if shape.least is not None:
         schema["minimum"] = shape.least
@@ -403,12 +377,10 @@ def _when_kind(name: str, then: Schema) -> Schema:
     return {"if": {"properties": {"kind": {"const": name}}, "required": ["kind"]}, "then": then}
 
 
-def _required(directive: str) -> list[str]:
-    return [name for name, key in DIRECTIVE_OPTIONS[directive].items() if key.required]
-
-
 def _options(directive: str) -> Schema:
     """Which keys a directive takes, and which of them it cannot do without."""
     condition = {"properties": {"do": {"const": directive}}, "required": ["do"]}
-    names = {"propertyNames": {"enum": [*THEN_COMMON, *DIRECTIVE_OPTIONS[directive]]}}
-    return {"if": condition, "then": {**names, "required": _required(directive)}}
+    options = DIRECTIVE_OPTIONS[directive]
+    required = [name for name, key in options.items() if key.required]
+    names = {"enum": [*THEN_COMMON, *options]}
+    return {"if": condition, "then": {"propertyNames": names, "required": required}}

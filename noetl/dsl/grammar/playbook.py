@@ -40,6 +40,7 @@ JINJA_NAMES = (
 RESERVED_NAMES = frozenset({*SCOPES, *READ_ONLY, *JINJA_NAMES})
 ITERATION_NAMES = frozenset({"parent", "index", "count"})  # bound by every loop, never written
 
+PROFILES = ("auto", "local", "distributed")
 REDUCERS = ("sum", "min", "max", "append", "union", "merge", "first", "last")
 
 # ---- executor -------------------------------------------------------------------------------------------
@@ -98,7 +99,7 @@ EXECUTOR_SPEC = Record(
 EXECUTOR = Record(
     "executor",
     {
-        "profile": Key(Choice(("auto", "local", "distributed")), "Where the execution wants to run."),
+        "profile": Key(Choice(PROFILES), "Where the execution wants to run."),
         "version": Key(Either((Text(template=False), Number(template=False)), says="a version"), "Recorded."),
         "requires": Key(
             Record(

@@ -4,6 +4,7 @@ A schema that several places refer to is held against one value once: its verdic
 schema costs more than its nodes times those of the value.
 """
 
+import math
 from collections.abc import Callable, Hashable, Mapping
 from typing import TypeAlias
 
@@ -173,18 +174,16 @@ class Run:
         return seen
 
 
-def _nodes(value: Json) -> int:
-    """How many values a value is made of; a text counts by its length."""
+def _nodes(value: Json, most: float = math.inf) -> int:
+    """How many values a value is made of, not counted further than a limit; a text counts by its length."""
     count, pending = 0, [value]
-    while pending:
+    while pending and count < most:
         item = pending.pop()
-        count += 1
-        if isinstance(item, dict):
-            pending.extend(item.values())
-        elif isinstance(item, list):
-            pending.extend(item)
-        elif isinstance(item, str):
-            count += len(item) // CHARS_PER_STEP
+        count += 1 + (len(item) // CHARS_PER_STEP if isinstance(item, str) else 0)
+        if isinstance(item, dict | list):
+            if len(item) >= most:
+                return count + len(item)
+            pending.extend(item.values() if isinstance(item, dict) else item)
     return count
 
 
@@ -209,7 +208,7 @@ def plain_key(value: Json, run: Run) -> Hashable:
 
 def excerpt(value: Json) -> str:
     """A value as a message shows it: JSON when it is short, else what it is."""
-    if isinstance(value, dict | list) and _nodes_up_to(value, SHOWN_CHARS) >= SHOWN_CHARS:
+    if isinstance(value, dict | list) and _nodes(value, SHOWN_CHARS) >= SHOWN_CHARS:
         entries = f"{len(value)} entries" if isinstance(value, dict) else f"{len(value)} items"
         return f"a {'mapping' if isinstance(value, dict) else 'list'} of {entries}"
     if isinstance(value, str):
@@ -221,16 +220,3 @@ def excerpt(value: Json) -> str:
     except (OverflowError, TypeError, ValueError):  # what JSON cannot hold
         return f"a {type(value).__name__}"
     return text if len(text) <= SHOWN_CHARS + 3 else f"{text[:SHOWN_CHARS]}…"
-
-
-def _nodes_up_to(value: Json, most: int) -> int:
-    """How much there is to show of a value, not counted further than a limit."""
-    count, pending = 0, [value]
-    while pending and count < most:
-        item = pending.pop()
-        count += 1 + (len(item) // CHARS_PER_STEP if isinstance(item, str) else 0)
-        if isinstance(item, dict | list):
-            if len(item) >= most:
-                return most
-            pending.extend(item.values() if isinstance(item, dict) else item)
-    return count

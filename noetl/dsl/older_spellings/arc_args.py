@@ -5,21 +5,16 @@ that never mention it. Pure analysis; payloads.py edits the text.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from noetl.dsl.net.digraph import Digraph
 from noetl.dsl.older_spellings.templates import paths_of
 from noetl.dsl.templates.facts import plain_path
-from noetl.dsl.yaml.editable_tree import (
-    Collection,
-    Entry,
-    Scalar,
-    entries,
-    mapping,
-    pair,
-    says,
-)
+from noetl.dsl.yaml import editable_tree as tree
+from noetl.dsl.yaml.editable_tree import Collection, Entry, Scalar
+
+Names = dict[str, frozenset[str]]  # by step
 
 
 @dataclass(slots=True, eq=False)
@@ -36,7 +31,7 @@ class Arc:
     def set(self) -> Collection:
         """The `set` of the arc, made when there is none."""
         if "set" not in self.node:
-            self.node.add(pair("set", mapping(flow=True)))
+            self.node.add(tree.pair("set", tree.mapping(flow=True)))
         return self.node.child("set")
 
 
@@ -89,7 +84,7 @@ def _arcs(name: str, step: Collection) -> Iterable[Arc]:
 
 def _references(arc: Arc) -> frozenset[str]:
     names = set()
-    for entry in entries(arc.args.value if arc.args is not None else None):
+    for entry in tree.entries(arc.args.value if arc.args is not None else None):
         path = plain_path(entry.value.value) if isinstance(entry.value, Scalar) else None
         if path is not None and path[-1] in ("ref", "result_ref"):
             names.add(str(entry.key))
@@ -98,15 +93,12 @@ def _references(arc: Arc) -> frozenset[str]:
 
 def _find_arriving(tokens: Tokens) -> None:
     """Names that some token can bring: the least fixpoint."""
-    arriving: dict[str, frozenset[str]] = dict.fromkeys(tokens.steps, frozenset())
-    changed = True
-    while changed:
-        changed = False
-        for arc in tokens.arcs:
-            names = arriving.get(arc.target, frozenset()) | arc.keys | arriving[arc.source]
-            changed |= names != arriving.get(arc.target)
-            arriving[arc.target] = names
-    tokens.arriving = arriving
+    arriving: Names = dict.fromkeys(tokens.steps, frozenset())
+
+    def carry(arc: Arc) -> tuple[str, frozenset[str]]:
+        return arc.target, arriving.get(arc.target, frozenset()) | arc.keys | arriving[arc.source]
+
+    tokens.arriving = _settled(arriving, tokens.arcs, carry)
 
 
 def _find_certain(tokens: Tokens) -> None:
@@ -114,14 +106,11 @@ def _find_certain(tokens: Tokens) -> None:
     certain = dict(tokens.arriving)
     if tokens.entry is not None:
         certain[tokens.entry] = frozenset()
-    changed = True
-    while changed:
-        changed = False
-        for arc in tokens.arcs:
-            names = certain[arc.target] & (arc.keys | certain[arc.source])
-            changed |= names != certain[arc.target]
-            certain[arc.target] = names
-    tokens.certain = certain
+
+    def carry(arc: Arc) -> tuple[str, frozenset[str]]:
+        return arc.target, certain[arc.target] & (arc.keys | certain[arc.source])
+
+    tokens.certain = _settled(certain, tokens.arcs, carry)
 
 
 def _find_needed(tokens: Tokens) -> None:
@@ -132,14 +121,24 @@ def _find_needed(tokens: Tokens) -> None:
             needed[name] = tokens.arriving[name]
     for arc in tokens.arcs:
         needed[arc.target] = needed.get(arc.target, frozenset()) | arc.keys
+
+    def carry(arc: Arc) -> tuple[str, frozenset[str]]:
+        handed_on = (needed[arc.target] - arc.keys) & tokens.arriving[arc.source]
+        return arc.source, needed[arc.source] | handed_on
+
+    tokens.needed = _settled(needed, tokens.arcs[::-1], carry)
+
+
+def _settled(names: Names, arcs: list[Arc], carry: Callable[[Arc], tuple[str, frozenset[str]]]) -> Names:
+    """The names of each step once no arc changes those of another step any more."""
     changed = True
     while changed:
         changed = False
-        for arc in reversed(tokens.arcs):
-            names = needed[arc.source] | ((needed[arc.target] - arc.keys) & tokens.arriving[arc.source])
-            changed |= names != needed[arc.source]
-            needed[arc.source] = names
-    tokens.needed = needed
+        for arc in arcs:
+            step, new = carry(arc)
+            changed |= new != names.get(step)
+            names[step] = new
+    return names
 
 
 def _read_in(step: Collection) -> frozenset[str]:
@@ -163,8 +162,8 @@ def several_in_flight(tokens: Tokens) -> set[str]:
 
 def _splits_tokens(tokens: Tokens, name: str, graph: Digraph, index: int) -> bool:
     step = tokens.steps[name]
-    if says(step.get("spec", "join"), "each", "all", "first") and len(tokens.into[name]) > 1:
+    if tree.says(step.get("spec", "join"), "each", "all", "first") and len(tokens.into[name]) > 1:
         return True
-    inclusive = says(step.get("next", "spec", "mode"), "inclusive")
+    inclusive = tree.says(step.get("next", "spec", "mode"), "inclusive")
     members = graph.components[graph.component_of[index]]
     return inclusive and len(graph.out[index]) > 1 and graph.is_cycle(members)

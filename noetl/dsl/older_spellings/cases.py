@@ -11,22 +11,8 @@ from noetl.dsl.older_spellings.positioned import positioned
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.tasks import NO_CASE, as_pipeline
 from noetl.dsl.older_spellings.templates import mentions
-from noetl.dsl.yaml.editable_tree import (
-    Collection,
-    Entry,
-    Node,
-    Scalar,
-    as_list,
-    as_map,
-    entries,
-    item,
-    listing,
-    mapping,
-    mapping_of,
-    maps,
-    pair,
-    scalars,
-)
+from noetl.dsl.yaml import editable_tree as tree
+from noetl.dsl.yaml.editable_tree import Collection, Entry, Node, Scalar
 from noetl.dsl.yaml.one_line import flow
 
 LEFT = "write guarded arcs under next, or a 'choose' item under tool"
@@ -64,19 +50,19 @@ def _refuse_case(rw: Rewriting, step: Collection, entry: Entry) -> None:
     """What a `case` means depends on when it was asked, so `load` only says what it could become."""
     mark = entry.mark
     step.drop(entry)
-    router = mapping([entry])
+    router = tree.mapping([entry])
     silent = rw.silent()
     silent.loading = False
     rewrite_case(silent, router)
-    arcs = positioned(router).get("next")
-    write = flow(arcs) if arcs else '{arcs: [{step: …, when: "{{ … }}"}]}'
+    arcs = router.get("next")
+    write = flow(positioned(arcs)) if arcs is not None else '{arcs: [{step: …, when: "{{ … }}"}]}'
     rw.legacy(LEGACY_CASE, mark, NO_CASE, f"next: {write}")
 
 
 def _branches(rw: Rewriting, entry: Entry) -> list[Branch]:
     """Every branch, or none when one of them is of another shape."""
     branches = []
-    for source in entries(entry.as_list):
+    for source in tree.entries(entry.as_list):
         body = source.as_map
         if body is None:
             return []
@@ -91,11 +77,13 @@ def _branches(rw: Rewriting, entry: Entry) -> list[Branch]:
 
 def _actions(node: Node) -> dict[str, Entry]:
     """What a branch does: a mapping of actions, or a list of mappings with one action each."""
-    inner = as_map(node)
+    inner = tree.as_map(node)
     if inner is not None and inner.names == ["then"]:
         return _actions(inner.entries[0].value)
     parts = (
-        entries(inner) if inner is not None else [action for part in maps(node) for action in part.entries]
+        tree.entries(inner)
+        if inner is not None
+        else [action for part in tree.maps(node) for action in part.entries]
     )
     actions = {str(action.key): action for action in parts}
     return actions if len(actions) == len(parts) else {}
@@ -115,15 +103,15 @@ def _as_arcs(rw: Rewriting, step: Collection, entry: Entry, branches: list[Branc
         return False
     if present is not None and (present.as_list is None or several):
         return False
-    arcs = listing(flow=step.flow)
+    arcs = tree.listing(flow=step.flow)
     for branch, arcs_of_branch in zip(branches, targets, strict=True):
         _add_arcs(arcs, branch, arcs_of_branch)
     if present is not None:
         arcs.entries += present.entries
         step.drop(present)
-    router = mapping_of({"arcs": arcs}, flow=step.flow)
+    router = tree.mapping_of({"arcs": arcs}, flow=step.flow)
     if several:
-        router.insert(0, pair("spec", mapping_of({"mode": "inclusive"}, flow=True)))
+        router.insert(0, tree.pair("spec", tree.mapping_of({"mode": "inclusive"}, flow=True)))
     entry.rename("next")
     entry.value = router
     rw.review(entry.mark, "'case' is now 'next': its guards are asked once, when the step has ended")
@@ -133,10 +121,10 @@ def _as_arcs(rw: Rewriting, step: Collection, entry: Entry, branches: list[Branc
 def _targets(node: Node) -> list[Collection]:
     """The arcs of an action `next`: a step's name, one arc, or a list of either."""
     arcs = []
-    for each in [entry.value for entry in entries(node)] if as_list(node) is not None else [node]:
-        arc = as_map(each)
+    for each in [entry.value for entry in tree.entries(node)] if tree.as_list(node) is not None else [node]:
+        arc = tree.as_map(each)
         if isinstance(each, Scalar) and not each.empty:
-            arc = mapping_of({"step": each}, flow=True)
+            arc = tree.mapping_of({"step": each}, flow=True)
         if arc is None or "step" not in arc:
             return []
         arcs.append(arc)
@@ -146,8 +134,8 @@ def _targets(node: Node) -> list[Collection]:
 def _add_arcs(arcs: Collection, branch: Branch, branch_arcs: list[Collection]) -> None:
     for number, arc in enumerate(branch_arcs):
         if branch.guard is not None:
-            arc.add(pair("when", branch.guard.value, mark=branch.guard.mark))
-        holder = arcs.add(item(arc, mark=branch.source.mark))
+            arc.add(tree.pair("when", branch.guard.value, mark=branch.guard.mark))
+        holder = arcs.add(tree.item(arc, mark=branch.source.mark))
         if number == 0:
             holder.before, holder.column = branch.source.before, branch.source.column
 
@@ -156,27 +144,27 @@ def _add_arcs(arcs: Collection, branch: Branch, branch_arcs: list[Collection]) -
 
 
 def _as_choice(step: Collection, entry: Entry, branches: list[Branch]) -> bool:
-    guards = [scalar for branch in branches if branch.guard for scalar in scalars(branch.guard.value)]
+    guards = [scalar for branch in branches if branch.guard for scalar in tree.scalars(branch.guard.value)]
     if any(mentions(scalar.value, "event") for scalar in guards):
         return False  # a task knows nothing of events
-    choices = listing([_choice(branch, flow=step.flow) for branch in branches], flow=step.flow)
-    choice = mapping_of({"name": "case", "choose": choices}, flow=step.flow)
+    choices = tree.listing([_choice(branch, flow=step.flow) for branch in branches], flow=step.flow)
+    choice = tree.mapping_of({"name": "case", "choose": choices}, flow=step.flow)
     if "tool" in step:
         step.drop(entry)
-        as_pipeline(step, step.word("step") or "step").add(item(choice, mark=entry.mark))
+        as_pipeline(step, step.word("step") or "step").add(tree.item(choice, mark=entry.mark))
     else:
         entry.rename("tool")
-        entry.value = listing([item(choice, mark=entry.mark)], flow=step.flow)
+        entry.value = tree.listing([tree.item(choice, mark=entry.mark)], flow=step.flow)
     return True
 
 
 def _choice(branch: Branch, *, flow: bool) -> Entry:
     tasks = next(iter(branch.actions.values())).value
-    if as_list(tasks) is None:
-        tasks = listing([item(tasks)], flow=flow)
-    body = [pair("else", tasks)]
+    if tree.as_list(tasks) is None:
+        tasks = tree.listing([tree.item(tasks)], flow=flow)
+    body = [tree.pair("else", tasks)]
     if branch.guard is not None:
-        body = [pair("when", branch.guard.value, mark=branch.guard.mark), pair("then", tasks)]
-    holder = item(mapping(body, flow=flow), mark=branch.source.mark)
+        body = [tree.pair("when", branch.guard.value, mark=branch.guard.mark), tree.pair("then", tasks)]
+    holder = tree.item(tree.mapping(body, flow=flow), mark=branch.source.mark)
     holder.before, holder.column = branch.source.before, branch.source.column
     return holder

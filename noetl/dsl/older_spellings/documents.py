@@ -1,27 +1,14 @@
 """The root of a document of any age: `vars`, `executor.kind`, `workbook.tasks`; then its steps and blocks."""
 
+from noetl.dsl.grammar.playbook import PROFILES
 from noetl.dsl.older_spellings.findings import EXECUTOR_KIND, LEGACY_VARS, WORKBOOK_TASKS
 from noetl.dsl.older_spellings.positioned import positioned
 from noetl.dsl.older_spellings.respelling import defined_by, note_older_names
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.steps import rewrite_body, rewrite_step
-from noetl.dsl.yaml.editable_tree import (
-    Collection,
-    Entry,
-    Node,
-    as_list,
-    as_map,
-    entries,
-    indented,
-    mapping,
-    maps,
-    pair,
-    says,
-)
+from noetl.dsl.yaml import editable_tree as tree
+from noetl.dsl.yaml.editable_tree import Collection, Entry, Node
 from noetl.dsl.yaml.one_line import flow
-
-PROFILES = ("auto", "local", "distributed")
-
 
 Blocks = list[tuple[str, Collection]]
 
@@ -82,7 +69,7 @@ def _rewrite_executor(rw: Rewriting, root: Collection) -> None:
     rw.deprecated(EXECUTOR_KIND, entry.mark, message, f"profile: {flow(positioned(entry.value))}")
     entry.rename("profile")
     rw.changed(entry.mark, "'executor.kind' is now 'executor.profile'")
-    if not says(entry.value, *PROFILES):
+    if not tree.says(entry.value, *PROFILES):
         rw.review(entry.mark, f"the profile must be one of {', '.join(PROFILES)}")
 
 
@@ -108,7 +95,7 @@ def _rewrite_workbook(rw: Rewriting, root: Collection) -> None:
 def _unwrap_tasks(entry: Entry, tasks: Entry, inside: Collection) -> None:
     """Put the blocks in the place of `tasks`; what was said about it goes above the first of them."""
     if not inside.entries or inside.flow:
-        entry.before += indented(tasks.comments, entry.column)
+        entry.before += tree.indented(tasks.comments, entry.column)
         entry.gap = " "
     else:
         inside.entries[0].lead_with(tasks.comments)
@@ -117,7 +104,7 @@ def _unwrap_tasks(entry: Entry, tasks: Entry, inside: Collection) -> None:
 
 def _wrapped(book: Node | None) -> Collection | None:
     """What stands under the `tasks` of an older workbook; a block may be called `tasks`, too."""
-    holder = as_map(book)
+    holder = tree.as_map(book)
     inside = holder.get("tasks") if holder is not None and holder.names == ["tasks"] else None
     if not isinstance(inside, Collection) or isinstance(inside.get("tool"), Collection):
         return None
@@ -128,10 +115,10 @@ def _wrap_task(rw: Rewriting, block: Collection) -> None:
     """A named task of the older catalogue is a block with that one task."""
     if "kind" not in block or "tool" in block:
         return
-    inside = mapping([entry for entry in block.entries if entry.key != "name"], flow=block.flow)
+    inside = tree.mapping([entry for entry in block.entries if entry.key != "name"], flow=block.flow)
     inside.column = block.column
     name = [entry for entry in block.entries if entry.key == "name"]
-    block.entries = [*name, pair("tool", inside, mark=block.mark)]
+    block.entries = [*name, tree.pair("tool", inside, mark=block.mark)]
     rw.changed(block.mark, "a task of the workbook is now a block with that task")
 
 
@@ -140,9 +127,9 @@ def blocks_of(root: Collection) -> Blocks:
     book = root.get("workbook")
     while (inside := _wrapped(book)) is not None:
         book = inside
-    if as_list(book) is not None:
-        return [(block.word("name") or "block", block) for block in maps(book)]
-    return [(str(entry.key), block) for entry in entries(book) if (block := entry.as_map) is not None]
+    if tree.as_list(book) is not None:
+        return [(block.word("name") or "block", block) for block in tree.maps(book)]
+    return [(str(entry.key), block) for entry in tree.entries(book) if (block := entry.as_map) is not None]
 
 
 def entry_step(root: Collection, steps: list[Collection]) -> str | None:

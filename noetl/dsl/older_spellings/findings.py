@@ -28,20 +28,8 @@ LEGACY_PIPE = Code("legacy-pipe", "error", "pipe is not part of the language")
 LEGACY_CASE = Code("legacy-case", "error", "case is not part of the language")
 
 # What strict refuses: every spelling that `noetl migrate` rewrites without changing what the playbook does.
-DEPRECATIONS = frozenset(
-    code.name
-    for code in (
-        OUTCOME,
-        ARGS,
-        SET_SCOPE,
-        LABEL_MAP,
-        INPUT_BESIDE_KIND,
-        BACKOFF_FIXED,
-        EXECUTOR_KIND,
-        WORKBOOK_TASKS,
-        BARE_TARGET,
-    )
-)
+_CODES = [code for code in [*globals().values()] if isinstance(code, Code)]
+DEPRECATIONS = frozenset(code.name for code in _CODES if code.severity == "warning")
 
 # Legacy forms whose translation is a guess, or none: what the rules say about it would not help.
 UNREAD = frozenset({LEGACY_CASE.name, LEGACY_EVAL.name, LEGACY_WHEN.name})

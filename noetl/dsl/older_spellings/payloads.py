@@ -11,16 +11,8 @@ from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.set_spellings import can_merge, merge_set, retarget, take_reference
 from noetl.dsl.older_spellings.templates import edit_scalar, paths_of, rename
 from noetl.dsl.templates.facts import plain_path
-from noetl.dsl.yaml.editable_tree import (
-    Collection,
-    Entry,
-    Node,
-    Scalar,
-    mapping,
-    mapping_of,
-    pair,
-    quoted,
-)
+from noetl.dsl.yaml import editable_tree as tree
+from noetl.dsl.yaml.editable_tree import Collection, Entry, Node, Scalar
 
 BOUNDARY = ("set", "spec", "output")  # where a task's own input stands over the step's
 
@@ -45,7 +37,7 @@ def rewrite_payloads(rw: Rewriting, steps: list[Collection], entry: str | None) 
 
 def _root(tokens: Tokens, name: str) -> str:
     """Where a step reads what was in args: `input`, or `ctx.<step>` where input cannot hold it."""
-    inputs = tokens.steps[name].map_at("input") or mapping()
+    inputs = tokens.steps[name].map_at("input") or tree.mapping()
     clash = any(key in inputs and not _passes(inputs.get(key), key) for key in tokens.needed[name])
     safe = tokens.needed[name] <= tokens.certain[name] and not tokens.opaque(name) and not clash
     return "input" if safe else f"ctx.{name}"
@@ -127,8 +119,8 @@ def _write_on_arc(rw: Rewriting, tokens: Tokens, arc: Arc, roots: dict[str, str]
         return  # what an earlier token brought is still under the step's name
     for key in sorted((tokens.needed.get(arc.target, frozenset()) - arc.keys) & tokens.arriving[arc.source]):
         default = "" if key in tokens.certain[arc.source] else " | default(none)"
-        value = quoted("{{ " + f"{roots[arc.source]}.{key}{default}" + " }}")
-        arc.set().add(pair(f"ctx.{arc.target}.{tokens.ctx_name(key)}", value))
+        value = tree.quoted("{{ " + f"{roots[arc.source]}.{key}{default}" + " }}")
+        arc.set().add(tree.pair(f"ctx.{arc.target}.{tokens.ctx_name(key)}", value))
         rw.changed(
             arc.node.mark, f"'{key}', which came with the token, is handed on to '{arc.target}' by 'set'"
         )
@@ -137,7 +129,7 @@ def _write_on_arc(rw: Rewriting, tokens: Tokens, arc: Arc, roots: dict[str, str]
 def _turn_into_set(rw: Rewriting, tokens: Tokens, arc: Arc, args: Entry) -> None:
     values, target = args.as_map, arc.target
     if values is None:
-        values = mapping_of({f"ctx.{target}": args.value}, flow=arc.node.flow)
+        values = tree.mapping_of({f"ctx.{target}": args.value}, flow=arc.node.flow)
         args.value = values
         rw.review(args.mark, f"'args' of the arc is one template, which now replaces all of 'ctx.{target}'")
     else:
@@ -151,10 +143,10 @@ def _turn_into_set(rw: Rewriting, tokens: Tokens, arc: Arc, args: Entry) -> None
 def _add_inputs(tokens: Tokens, name: str, step: Collection) -> None:
     missing = sorted(tokens.needed[name] - {*step.keys_at("input")})
     if missing and "input" not in step:
-        step.insert(_place_of_input(step), pair("input", mapping(flow=True)))
+        step.insert(_place_of_input(step), tree.pair("input", tree.mapping(flow=True)))
     for key in missing:
-        value = quoted("{{ " + _path(name, tokens.ctx_name(key)) + " }}")
-        step.child("input").add(pair(key, value))
+        value = tree.quoted("{{ " + _path(name, tokens.ctx_name(key)) + " }}")
+        step.child("input").add(tree.pair(key, value))
 
 
 def _path(name: str, key: str) -> str:

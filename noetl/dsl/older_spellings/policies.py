@@ -5,21 +5,8 @@ from noetl.dsl.older_spellings.findings import BACKOFF_FIXED, LEGACY_EVAL, LEGAC
 from noetl.dsl.older_spellings.positioned import positioned
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.set_spellings import rewrite_set
-from noetl.dsl.yaml.editable_tree import (
-    Collection,
-    Data,
-    Entry,
-    Scalar,
-    as_list,
-    is_nothing,
-    mapping,
-    mapping_of,
-    maps,
-    pair,
-    plain,
-    quoted,
-    says,
-)
+from noetl.dsl.yaml import editable_tree as tree
+from noetl.dsl.yaml.editable_tree import Collection, Data, Entry, Scalar
 from noetl.dsl.yaml.one_line import flow
 
 TRUE = ("true", "True", "TRUE", "{{ true }}", "{{true}}", "{{ True }}", "{{True}}")
@@ -48,7 +35,7 @@ def with_braces(entry: Entry) -> None:
     if not isinstance(node, Scalar) or node.empty or "{{" in node.value:
         return
     if node.style != "plain" or node.value not in ("true", "false"):
-        entry.value = quoted("{{ " + node.value.strip() + " }}", node.mark)
+        entry.value = tree.quoted("{{ " + node.value.strip() + " }}", node.mark)
 
 
 # ---- eval -------------------------------------------------------------------------------------------------
@@ -66,23 +53,23 @@ def rewrite_decisions(rw: Rewriting, task: Collection, loop: Collection | None) 
     rw.inside_eval = False
     if not rewritten and not rw.loading:
         return  # it stays as it is
-    policy = task.child("spec").child("policy") if rewritten else policy_of_eval(rw, pair("eval", value))
+    policy = task.child("spec").child("policy") if rewritten else policy_of_eval(rw, tree.pair("eval", value))
     message = "'eval' is not part of the language: decisions stand in spec.policy.rules"
     rw.legacy(LEGACY_EVAL, mark, message, f"spec: {flow({'policy': positioned(policy)})}")
 
 
 def policy_of_eval(rw: Rewriting, entry: Entry) -> Collection:
     """What an `eval` that was taken out says, as the policy of a task."""
-    silent, task = rw.silent(), mapping([entry])
+    silent, task = rw.silent(), tree.mapping([entry])
     silent.inside_eval = rewrite_eval(silent, task)
     rewrite_policy(silent, task, None)
-    return task.map_at("spec", "policy") or mapping_of({"on_unmatched": "by_status", "rules": []})
+    return task.map_at("spec", "policy") or tree.mapping_of({"on_unmatched": "by_status", "rules": []})
 
 
 def rewrite_eval(rw: Rewriting, task: Collection) -> bool:
     """Make the `eval` of a task its policy; whether that was done."""
     entry = task.entry("eval")
-    rules = as_list(rw.resolved(entry.value)) if entry is not None else None
+    rules = tree.as_list(rw.resolved(entry.value)) if entry is not None else None
     if entry is None:
         return False
     if rules is None or task.get("spec", "policy") is not None:
@@ -94,9 +81,9 @@ def rewrite_eval(rw: Rewriting, task: Collection) -> bool:
         task.drop(entry)
         rw.changed(entry.mark, "an empty 'eval' decides nothing and is gone")
         return False
-    policy = mapping([pair("rules", entry.value)], flow=rules.flow)
-    if not any("else" in rule or not {"expr", "when"} & {*rule.names} for rule in maps(rules)):
-        policy.insert(0, pair("on_unmatched", plain("by_status")))
+    policy = tree.mapping([tree.pair("rules", entry.value)], flow=rules.flow)
+    if not any("else" in rule or not {"expr", "when"} & {*rule.names} for rule in tree.maps(rules)):
+        policy.insert(0, tree.pair("on_unmatched", tree.plain("by_status")))
     put_policy(task, entry, policy)
     rw.changed(entry.mark, "'eval' is now spec.policy.rules")
     return True
@@ -104,7 +91,7 @@ def rewrite_eval(rw: Rewriting, task: Collection) -> bool:
 
 def put_policy(task: Collection, entry: Entry, policy: Collection) -> None:
     """Put a policy where an entry was, or into the `spec` that is there."""
-    holder = pair("policy", policy, mark=entry.mark)
+    holder = tree.pair("policy", policy, mark=entry.mark)
     spec, knobs = task.entry("spec"), task.map_at("spec")
     if knobs is not None:
         holder.take_comments(task.pull(entry))
@@ -113,7 +100,7 @@ def put_policy(task: Collection, entry: Entry, policy: Collection) -> None:
     if spec is not None:
         task.drop(spec)
     entry.rename("spec")
-    entry.value = mapping([holder], flow=policy.flow)
+    entry.value = tree.mapping([holder], flow=policy.flow)
 
 
 # ---- rules ------------------------------------------------------------------------------------------------
@@ -126,7 +113,7 @@ def rewrite_policy(rw: Rewriting, task: Collection, loop: Collection | None) -> 
         return
     rules = entry.as_list
     if rules is not None and not rw.loading:
-        entry.value = mapping([pair("rules", rules)], flow=rules.flow)
+        entry.value = tree.mapping([tree.pair("rules", rules)], flow=rules.flow)
         rw.review(
             entry.mark, "a policy that was a list is now {rules: [...]}; what no rule matches continues"
         )
@@ -136,7 +123,7 @@ def rewrite_policy(rw: Rewriting, task: Collection, loop: Collection | None) -> 
 
 def rewrite_rules(rw: Rewriting, rules: Collection | None, loop: Collection | None = None) -> None:
     """Bring every rule of a policy or an admission to `{when, then}` or `{else: {then}}`."""
-    for rule in maps(rules):
+    for rule in tree.maps(rules):
         rewrite_guard(rw, rule)
         if rw.inside_eval or not rw.loading:
             _gather_then(rw, rule, last=rules is not None and rule is rules.entries[-1].value)
@@ -154,11 +141,11 @@ def then_of(rule: Collection) -> Collection | None:
 def _gather_then(rw: Rewriting, rule: Collection, *, last: bool) -> None:
     """Put directives that stand beside their guard under `then`."""
     loose = [entry for entry in rule.entries if entry.key not in ("when", "else", "then")]
-    if not loose or "then" in rule or not is_nothing(rule.get("else")):
+    if not loose or "then" in rule or not tree.is_nothing(rule.get("else")):
         return
     first = loose[0]
-    then = mapping(flow=rule.flow)
-    holder = rule.insert(rule.place(first), pair("then", then, mark=first.mark))
+    then = tree.mapping(flow=rule.flow)
+    holder = rule.insert(rule.place(first), tree.pair("then", then, mark=first.mark))
     for entry in loose:
         then.add(rule.pull(entry))
     if holder is rule.entries[0]:
@@ -171,10 +158,10 @@ def _gather_then(rw: Rewriting, rule: Collection, *, last: bool) -> None:
 def _make_unconditional(rw: Rewriting, rule: Collection, then: Entry, *, last: bool) -> None:
     """A rule without a guard always held: the last one is `else`."""
     if last:
-        then.value = mapping([pair("then", then.value)], flow=rule.flow)
+        then.value = tree.mapping([tree.pair("then", then.value)], flow=rule.flow)
         then.rename("else")
     else:
-        rule.insert(0, pair("when", plain("true")))
+        rule.insert(0, tree.pair("when", tree.plain("true")))
         rw.review(then.mark, "a rule without a condition always holds: the rules after it are never reached")
 
 
@@ -184,10 +171,10 @@ def _shape_else(rw: Rewriting, rule: Collection) -> None:
     if entry is None:
         return
     body = entry.as_map
-    if beside is not None and is_nothing(entry.value):
-        entry.value = mapping([rule.pull(beside)], flow=rule.flow)
+    if beside is not None and tree.is_nothing(entry.value):
+        entry.value = tree.mapping([rule.pull(beside)], flow=rule.flow)
     elif body is not None and body.entries and "then" not in body:
-        entry.value = mapping([pair("then", body)], flow=body.flow)
+        entry.value = tree.mapping([tree.pair("then", body)], flow=body.flow)
         entry.value.indent, body.indent = body.indent, None
     else:
         return
@@ -197,10 +184,10 @@ def _shape_else(rw: Rewriting, rule: Collection) -> None:
 def _rewrite_then(rw: Rewriting, then: Collection, loop: Collection | None) -> None:
     rewrite_set(rw, then, loop)
     entry = then.entry("backoff")
-    if entry is not None and says(entry.value, "fixed"):
+    if entry is not None and tree.says(entry.value, "fixed"):
         message = "backoff 'fixed' is an older spelling of 'none'"
         rw.deprecated(BACKOFF_FIXED, entry.value.mark, message, "backoff: none")
-        entry.value = plain("none")
+        entry.value = tree.plain("none")
         rw.changed(entry.mark, "'backoff: fixed' is now 'backoff: none'")
     if rw.inside_eval:
         _drop_idle_options(rw, then)
@@ -218,10 +205,10 @@ def _drop_idle_options(rw: Rewriting, then: Collection) -> None:
 
 def admission(guard: Entry, *, flow: bool) -> Collection:
     """The admission that lets a token in when a guard holds."""
-    allow = mapping_of({"allow": True}, flow=True)
-    refuse = mapping_of({"then": {"allow": False}}, flow=True)
+    allow = tree.mapping_of({"allow": True}, flow=True)
+    refuse = tree.mapping_of({"then": {"allow": False}}, flow=True)
     rules: list[Data] = [
-        mapping([guard, pair("then", allow)], flow=flow),
-        mapping_of({"else": refuse}, flow=flow),
+        tree.mapping([guard, tree.pair("then", allow)], flow=flow),
+        tree.mapping_of({"else": refuse}, flow=flow),
     ]
-    return mapping_of({"rules": rules}, flow=flow)
+    return tree.mapping_of({"rules": rules}, flow=flow)

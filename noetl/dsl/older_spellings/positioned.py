@@ -6,10 +6,11 @@ A node that a rewrite made stands where the node around it does, so that finding
 from noetl.dsl.diagnostic import NOWHERE, Mark
 from noetl.dsl.yaml.editable_tree import Alias, Collection, Entry, Node, Scalar
 from noetl.dsl.yaml.scalar import NotANumber, read_plain
-from noetl.dsl.yaml.tree import Map, Seq, Value
+from noetl.dsl.yaml.tree import Map, Seq
+from noetl.json_value import Json
 
 
-def editable(value: Value, mark: Mark) -> Node:
+def editable(value: Json, mark: Mark) -> Node:
     """The editable node of a value that stands at a place."""
     if isinstance(value, Map):
         node = Collection("map", mark=value.mark)
@@ -27,7 +28,7 @@ def editable(value: Value, mark: Mark) -> Node:
     return Scalar(text, text, mark=mark, data=value)
 
 
-def positioned(node: Node, around: Mark = NOWHERE) -> Value:
+def positioned(node: Node, around: Mark = NOWHERE) -> Json:
     """The positioned value of an editable node; of two equal keys the first counts."""
     mark = place(node.mark, around)
     if isinstance(node, Scalar):
@@ -49,7 +50,7 @@ def positioned(node: Node, around: Mark = NOWHERE) -> Value:
     return values
 
 
-def scalar_value(scalar: Scalar) -> Value:
+def scalar_value(scalar: Scalar) -> Json:
     """What a scalar says as data."""
     if scalar.data is not None:
         return scalar.data

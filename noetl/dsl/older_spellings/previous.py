@@ -10,18 +10,8 @@ from noetl.dsl.older_spellings.policies import then_of
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.tasks import as_pipeline, free_label, outer_tasks
 from noetl.dsl.older_spellings.templates import edit_scalar, mentions, name_output
-from noetl.dsl.yaml.editable_tree import (
-    Collection,
-    Entry,
-    as_map,
-    item,
-    mapping_of,
-    maps,
-    pair,
-    plain,
-    scalars,
-    word,
-)
+from noetl.dsl.yaml import editable_tree as tree
+from noetl.dsl.yaml.editable_tree import Collection, Entry
 
 HINT = "keep the value in iter or step and read it from there"
 
@@ -63,7 +53,9 @@ def _rewrite_own(rw: Rewriting, tasks: Collection, place: int, task: Collection)
         )
         rw.review(entry.mark, message, HINT)
     label = free_label(tasks, f"{task.word('name')}_prev")
-    tasks.insert(place + 1, item(_noop(rw, Way(task, entry, "continue", None), label, task), mark=entry.mark))
+    tasks.insert(
+        place + 1, tree.item(_noop(rw, Way(task, entry, "continue", None), label, task), mark=entry.mark)
+    )
 
 
 def _thens(task: Collection) -> list[Collection]:
@@ -97,14 +89,14 @@ def _rewrite_task(rw: Rewriting, tasks: Collection, place: int, task: Collection
             _direct(way.then, "jump", label)
         noop = _noop(rw, way, label, task)
         _lead_on(way, noop, after, last=number == len(ways) - 1)
-        tasks.insert(place + 1 + number, item(noop, mark=way.entry.mark))
+        tasks.insert(place + 1 + number, tree.item(noop, mark=way.entry.mark))
 
 
 def _next_label(tasks: Collection, place: int) -> str | None:
     """The label after a task: None at the end of the pipeline, empty when it cannot be told."""
     if place + 1 == len(tasks.entries):
         return None
-    task = as_map(tasks.entries[place + 1].value)
+    task = tree.as_map(tasks.entries[place + 1].value)
     return (task.word("name") if task is not None else None) or ""
 
 
@@ -112,7 +104,7 @@ def _goes_on(rw: Rewriting, way: Way, task: Collection) -> bool:
     """Whether the directive goes on to where `_prev` can be read; the others are dealt with here."""
     if way.do in ("continue", "jump", "break"):
         return True
-    if way.do == "retry" and any(mentions(scalar.value, "_prev") for scalar in scalars(task)):
+    if way.do == "retry" and any(mentions(scalar.value, "_prev") for scalar in tree.scalars(task)):
         rw.review(
             way.entry.mark, "'set_prev' of 'retry' was left as it is: no task can come in between", HINT
         )
@@ -125,7 +117,7 @@ def _goes_on(rw: Rewriting, way: Way, task: Collection) -> bool:
 def _noop(rw: Rewriting, way: Way, label: str, task: Collection) -> Collection:
     """The task that takes over the value; what it read of the output it now reads by the task's name."""
     name = task.word("name") or ""
-    for scalar in scalars(way.entry.value):
+    for scalar in tree.scalars(way.entry.value):
         if mentions(scalar.value, "_prev"):
             message = f"'set_prev' read '_prev', which in the new task is the data of '{name}'"
             rw.review(way.entry.mark, message, HINT)
@@ -133,7 +125,7 @@ def _noop(rw: Rewriting, way: Way, label: str, task: Collection) -> Collection:
     output = way.then.pull(way.entry)
     output.rename("output")
     rw.changed(output.mark, f"'set_prev' is now the output of the task '{label}'")
-    noop = mapping_of({"name": label, "kind": "noop"}, flow=task.flow)
+    noop = tree.mapping_of({"name": label, "kind": "noop"}, flow=task.flow)
     noop.add(output)
     return noop
 
@@ -144,14 +136,18 @@ def _pass_by(task: Collection, setting: list[Collection], after: str | None) -> 
         if then not in setting and then.word("do") == "continue":
             _direct(then, *_onward(after))
     policy, rules = task.map_at("spec", "policy"), task.list_at("spec", "policy", "rules")
-    if policy is None or rules is None or any("else" in rule for rule in maps(rules)):
+    if policy is None or rules is None or any("else" in rule for rule in tree.maps(rules)):
         return
     unmatched = policy.entry("on_unmatched")
     if unmatched is not None and unmatched.text == "by_status":
-        fail = mapping_of({"do": "fail"}, flow=True)
-        rules.add(item(mapping_of({"when": "{{ output.status == 'error' }}", "then": fail}, flow=rules.flow)))
+        fail = tree.mapping_of({"do": "fail"}, flow=True)
+        rules.add(
+            tree.item(
+                tree.mapping_of({"when": "{{ output.status == 'error' }}", "then": fail}, flow=rules.flow)
+            )
+        )
         policy.drop(unmatched)
-    rules.add(item(_otherwise(*_onward(after), flow=rules.flow)))
+    rules.add(tree.item(_otherwise(*_onward(after), flow=rules.flow)))
 
 
 def _onward(after: str | None) -> tuple[str, str | None]:
@@ -164,20 +160,22 @@ def _lead_on(way: Way, noop: Collection, after: str | None, *, last: bool) -> No
     if way.do == "continue" and last:
         return
     do, to = (way.do, way.to) if way.do != "continue" else _onward(after)
-    noop.add(pair("spec", mapping_of({"policy": {"rules": [_otherwise(do, to, flow=True)]}}, flow=True)))
+    noop.add(
+        tree.pair("spec", tree.mapping_of({"policy": {"rules": [_otherwise(do, to, flow=True)]}}, flow=True))
+    )
 
 
 def _otherwise(do: str, to: str | None, *, flow: bool) -> Collection:
     """The rule `else: {then: {do: …}}`."""
-    then = mapping_of({"do": do, **({"to": to} if to is not None else {})}, flow=True)
-    return mapping_of({"else": mapping_of({"then": then}, flow=True)}, flow=flow)
+    then = tree.mapping_of({"do": do, **({"to": to} if to is not None else {})}, flow=True)
+    return tree.mapping_of({"else": tree.mapping_of({"then": then}, flow=True)}, flow=flow)
 
 
 def _direct(then: Collection, do: str, to: str | None) -> None:
     """Give a rule's body another directive."""
-    entry, target = then.entry("do") or then.add(pair("do", plain(do))), then.entry("to")
-    entry.value = plain(do)
+    entry, target = then.entry("do") or then.add(tree.pair("do", tree.plain(do))), then.entry("to")
+    entry.value = tree.plain(do)
     if target is not None:
         then.pull(target)
     if to is not None:
-        then.insert(then.place(entry) + 1, pair("to", word(to)))
+        then.insert(then.place(entry) + 1, tree.pair("to", tree.word(to)))

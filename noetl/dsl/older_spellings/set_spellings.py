@@ -8,16 +8,8 @@ from noetl.dsl.grammar.task import SCOPES
 from noetl.dsl.older_spellings.findings import BARE_TARGET, LEGACY_SET, SET_SCOPE
 from noetl.dsl.older_spellings.positioned import positioned
 from noetl.dsl.older_spellings.rewriting import Rewriting
-from noetl.dsl.yaml.editable_tree import (
-    Collection,
-    Entry,
-    Scalar,
-    is_nothing,
-    pair,
-    plain,
-    quoted,
-    word,
-)
+from noetl.dsl.yaml import editable_tree as tree
+from noetl.dsl.yaml.editable_tree import Collection, Entry, Scalar
 from noetl.dsl.yaml.one_line import flow
 
 DEPRECATED = {"set_ctx": "ctx", "set_iter": "iter"}
@@ -73,13 +65,13 @@ def take_reference(rw: Rewriting, write: Entry) -> None:
     """A result under a name that ends in `_ref` was a reference, which is `output.ref` today."""
     node = write.value
     if str(write.key).endswith("_ref") and isinstance(node, Scalar) and RESULT.fullmatch(node.value):
-        write.value = quoted("{{ output.ref }}", node.mark)
+        write.value = tree.quoted("{{ output.ref }}", node.mark)
         rw.review(write.mark, f"'{write.key}' was given the result and is now given its reference")
 
 
 def can_merge(holder: Collection) -> bool:
     """Whether writes can be added to what a holder sets."""
-    return is_nothing(holder.get("set")) or holder.map_at("set") is not None
+    return tree.is_nothing(holder.get("set")) or holder.map_at("set") is not None
 
 
 def merge_set(rw: Rewriting, holder: Collection, entry: Entry, values: Collection) -> None:
@@ -130,7 +122,7 @@ def retarget(write: Entry, target: str) -> None:
     quote = write.key_text[:1]
     write.key, write.key_text = (
         target,
-        f"{quote}{target}{quote}" if quote in ("'", '"') else word(target).text,
+        f"{quote}{target}{quote}" if quote in ("'", '"') else tree.word(target).text,
     )
 
 
@@ -143,7 +135,7 @@ def _reduce(rw: Rewriting, write: Entry, loop: Collection | None) -> None:
     target = f"ctx.{write.key}"
     reduce = loop.child("spec").child("policy").child("reduce")
     if reduce.entry(target) is None:
-        reduce.add(pair(target, plain(reducer)))
+        reduce.add(tree.pair(target, tree.plain(reducer)))
     message = f"'{target}' is shared by the iterations of a loop; its writes are combined with '{reducer}'"
     hint = "choose another reducer under loop.spec.policy.reduce if that is not what was meant"
     rw.review(write.mark, message, hint)
@@ -158,7 +150,7 @@ def _reducer(write: Entry) -> str:
     if addition is None or addition["name"] != write.key or LOOSER_THAN_ADDITION.search(addition["added"]):
         return "last"
     item = ONE_ITEM.fullmatch(addition["added"])
-    write.value = quoted("{{ " + (item["item"] if item else addition["added"]) + " }}", write.value.mark)
+    write.value = tree.quoted("{{ " + (item["item"] if item else addition["added"]) + " }}", write.value.mark)
     return "append" if item else "sum"
 
 

@@ -25,21 +25,8 @@ from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.set_spellings import rewrite_set
 from noetl.dsl.older_spellings.tasks import NO_PIPE, as_pipeline, free_label, pipeline_hint, rewrite_tool
 from noetl.dsl.older_spellings.templates import mentions
-from noetl.dsl.yaml.editable_tree import (
-    Collection,
-    Entry,
-    Scalar,
-    as_list,
-    as_map,
-    entries,
-    item,
-    listing,
-    mapping,
-    mapping_of,
-    pair,
-    says,
-    scalars,
-)
+from noetl.dsl.yaml import editable_tree as tree
+from noetl.dsl.yaml.editable_tree import Collection, Entry, Scalar
 from noetl.dsl.yaml.one_line import flow
 
 # What can only be read once the tools have run.
@@ -138,7 +125,7 @@ def _rewrite_when(rw: Rewriting, step: Collection, key: str) -> None:
     if entry is None:
         return
     _refuse_when(rw, entry, key)
-    if says(entry.value, *TRUE) or (isinstance(entry.value, Scalar) and entry.value.empty):
+    if tree.says(entry.value, *TRUE) or (isinstance(entry.value, Scalar) and entry.value.empty):
         step.drop(entry)
         rw.changed(entry.mark, "a 'when' that always holds is gone")
         return
@@ -150,12 +137,12 @@ def _rewrite_when(rw: Rewriting, step: Collection, key: str) -> None:
     if step.entry("spec", "policy", "admit") is not None:
         _refuse_first(rw, step, entry)
         return
-    admit = pair("admit", admission(guard, flow=step.flow), mark=entry.mark)
+    admit = tree.pair("admit", admission(guard, flow=step.flow), mark=entry.mark)
     spec = step.map_at("spec")
     if spec is None:
         entry.rename("spec")
         entry.value, entry.after = (
-            mapping_of({"policy": mapping([admit], flow=step.flow)}, flow=step.flow),
+            tree.mapping_of({"policy": tree.mapping([admit], flow=step.flow)}, flow=step.flow),
             "",
         )
     else:
@@ -166,7 +153,7 @@ def _rewrite_when(rw: Rewriting, step: Collection, key: str) -> None:
 
 
 def _refuse_when(rw: Rewriting, entry: Entry, key: str) -> None:
-    admit = positioned(admission(pair("when", entry.value), flow=True))
+    admit = positioned(admission(tree.pair("when", entry.value), flow=True))
     message = f"a step has no '{key}': admission stands in spec.policy.admit"
     rw.legacy(LEGACY_WHEN, entry.mark, message, f"spec: {flow({'policy': {'admit': admit}})}")
 
@@ -186,8 +173,10 @@ def _refuse_first(rw: Rewriting, step: Collection, entry: Entry) -> None:
         rw.leave(step, entry, message, "join the two conditions")
         return
     step.drop(entry)
-    refuse = mapping_of({"allow": False}, flow=True)
-    rules.insert(0, item(mapping_of({"when": "{{ not (" + inside + ") }}", "then": refuse}, flow=rules.flow)))
+    refuse = tree.mapping_of({"allow": False}, flow=True)
+    rules.insert(
+        0, tree.item(tree.mapping_of({"when": "{{ not (" + inside + ") }}", "then": refuse}, flow=rules.flow))
+    )
     rw.changed(entry.mark, "'when' of the step is now the first rule of its admission")
 
 
@@ -217,18 +206,18 @@ def _note_args(rw: Rewriting, arc: Collection) -> None:
 
 def _make_router(rw: Rewriting, entry: Entry) -> None:
     node = entry.value
-    arcs = as_list(node)
+    arcs = tree.as_list(node)
     if arcs is None and isinstance(node, Scalar) and not node.empty:
-        arcs = listing([item(node)], flow=True)
-    router = as_map(node)
+        arcs = tree.listing([tree.item(node)], flow=True)
+    router = tree.as_map(node)
     if router is not None and "step" in router and "arcs" not in router:
-        arcs = listing([item(router)], flow=router.flow)
+        arcs = tree.listing([tree.item(router)], flow=router.flow)
     if arcs is None:
         return
     for arc in arcs.entries:
         if isinstance(arc.value, Scalar) and isinstance(scalar_value(arc.value), str):
-            arc.value = mapping_of({"step": arc.value}, flow=True)
-    entry.value = mapping_of({"arcs": arcs}, flow=arcs.flow)
+            arc.value = tree.mapping_of({"step": arc.value}, flow=True)
+    entry.value = tree.mapping_of({"arcs": arcs}, flow=arcs.flow)
     entry.gap = entry.gap if not arcs.flow else " "
     message = "'next' is not a router: it is a mapping with 'arcs'"
     rw.legacy(NEXT_NOT_ROUTER, entry.mark, message, f"next: {flow(positioned(entry.value))}")
@@ -258,7 +247,7 @@ def _give_mode(router: Collection, mode: Entry) -> None:
     if routing is not None and routing.entry("mode") is None:
         routing.add(mode)
     elif "spec" not in router:
-        holder = router.insert(0, pair("spec", mapping([mode], flow=True), mark=mode.mark))
+        holder = router.insert(0, tree.pair("spec", tree.mapping([mode], flow=True), mark=mode.mark))
         holder.take_comments(mode)
         mode.before, mode.after = [], ""
 
@@ -269,7 +258,7 @@ def _give_mode(router: Collection, mode: Entry) -> None:
 def _lift_scheduling(rw: Rewriting, loop: Collection) -> None:
     """`mode` and `max_in_flight` stand in the loop's spec, not in its policy."""
     spec, policy, inside = loop.map_at("spec"), loop.entry("spec", "policy"), loop.map_at("spec", "policy")
-    for entry in entries(inside):
+    for entry in tree.entries(inside):
         if spec is None or policy is None or inside is None or entry.key not in SCHEDULING:
             continue
         if entry.key in spec:
@@ -292,7 +281,7 @@ def _refuse_vars(rw: Rewriting, step: Collection) -> None:
     entry = step.entry("vars")
     if entry is None:
         return
-    values = {f"step.{value.key}": positioned(value.value) for value in entries(entry.as_map)}
+    values = {f"step.{value.key}": positioned(value.value) for value in tree.entries(entry.as_map)}
     message = "'vars' is not part of the language: state of one step run is 'step'"
     rw.legacy(LEGACY_VARS, entry.mark, message, f"set: {flow(values or {'step.name': '…'})}")
     step.drop(entry)
@@ -309,7 +298,7 @@ def _rewrite_vars(rw: Rewriting, owner: Collection, name: str) -> None:
             entry.mark, "'vars' was left as it is: it is not a mapping", "write: set: {step.name: value}"
         )
         return
-    late = any(mentions(scalar.value, name) for scalar in scalars(values) for name in AFTERWARDS)
+    late = any(mentions(scalar.value, name) for scalar in tree.scalars(values) for name in AFTERWARDS)
     if late or owner.entry("tool") is None:
         entry.rename("set_vars")
         rewrite_set(rw, owner, None)
@@ -320,8 +309,8 @@ def _rewrite_vars(rw: Rewriting, owner: Collection, name: str) -> None:
     label = free_label(tasks, "init_vars")
     entry.rename("set_vars")
     entry.before = [line for line in entry.before if line.strip()]
-    first = mapping_of({"name": label, "kind": "noop"}, flow=tasks.flow)
+    first = tree.mapping_of({"name": label, "kind": "noop"}, flow=tasks.flow)
     first.add(entry)
-    tasks.insert(0, item(first, mark=entry.mark))
+    tasks.insert(0, tree.item(first, mark=entry.mark))
     rewrite_set(rw, first, None)
     rw.review(entry.mark, f"'vars' is now set by a first task '{label}'")

@@ -11,25 +11,10 @@ from noetl.dsl.older_spellings.positioned import positioned
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.set_spellings import OLDER, rewrite_set
 from noetl.dsl.tool_kind import Kind
-from noetl.dsl.yaml.editable_tree import (
-    Alias,
-    Collection,
-    Entry,
-    Node,
-    Scalar,
-    as_map,
-    indented,
-    is_nothing,
-    item,
-    listing,
-    mapping,
-    maps,
-    pair,
-    says,
-    word,
-)
+from noetl.dsl.yaml import editable_tree as tree
+from noetl.dsl.yaml.editable_tree import Alias, Collection, Entry, Node, Scalar
 from noetl.dsl.yaml.one_line import flow
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 
 NO_PIPE = "'pipe' is not part of the language: a list under 'tool' is the pipeline"
 NO_CASE = "'case' is not part of the language: guards stand on the arcs, decisions in a task's policy"
@@ -55,7 +40,7 @@ def outer_tasks(owner: Collection) -> list[Collection]:
 def _with_insides(task: Collection) -> Iterator[Collection]:
     yield task
     for inside in _insides(task):
-        for inner in maps(inside) if inside.kind == "list" else [inside]:
+        for inner in tree.maps(inside) if inside.kind == "list" else [inside]:
             yield from _with_insides(inner)
 
 
@@ -69,14 +54,14 @@ def _insides(task: Collection) -> Iterator[Collection]:
 
 def as_pipeline(owner: Collection, name: str) -> Collection:
     """The tasks of a step or block as a list, each still called what it was called."""
-    holder = owner.entry("tool") or owner.add(pair("tool", listing(flow=owner.flow)))
+    holder = owner.entry("tool") or owner.add(tree.pair("tool", tree.listing(flow=owner.flow)))
     tasks = holder.as_list
     if tasks is None:
         flow = isinstance(holder.value, Collection) and holder.value.flow
-        tasks = listing([item(holder.value)], flow=flow)
+        tasks = tree.listing([tree.item(holder.value)], flow=flow)
         holder.value = tasks
-        _name_one(as_map(tasks.entries[0].value), f"{name}_task")
-    for index, task in enumerate(map(as_map, tasks.values())):
+        _name_one(tree.as_map(tasks.entries[0].value), f"{name}_task")
+    for index, task in enumerate(map(tree.as_map, tasks.values())):
         _name_one(task, f"task_{index}")
     return tasks
 
@@ -84,14 +69,14 @@ def as_pipeline(owner: Collection, name: str) -> Collection:
 def _name_one(task: Collection | None, label: str) -> None:
     if task is None or "name" in task or not task.entries or _is_label_map(task):
         return
-    name, first = pair("name", word(label)), task.entries[0]
+    name, first = tree.pair("name", tree.word(label)), task.entries[0]
     name.column, name.before, first.before = first.column, first.before, []
     task.insert(0, name)
 
 
 def free_label(tasks: Collection, label: str) -> str:
     """A label that no task of a pipeline has."""
-    return free_name(label, {task.word("name") for task in maps(tasks)})
+    return free_name(label, {task.word("name") for task in tree.maps(tasks)})
 
 
 def free_name(name: str, names: Container[str | None]) -> str:
@@ -139,7 +124,7 @@ def _unwrap_pipe(rw: Rewriting, entry: Entry) -> None:
     inner = _refused_pipe(rw, tool) if rw.loading else _only_pipe(tool)
     if inner is not None:
         entry.value = inner.value
-        entry.before += indented(inner.comments, entry.column)
+        entry.before += tree.indented(inner.comments, entry.column)
         rw.changed(inner.mark, "'pipe' is gone: a list under 'tool' is the pipeline")
 
 
@@ -161,7 +146,7 @@ def pipeline_hint(node: Node) -> str:
     return flow([_task_hint(task) for task in tasks])
 
 
-def _task_hint(task: Value) -> Value:
+def _task_hint(task: Json) -> Json:
     label, body = next(iter(task.items())) if isinstance(task, dict) and len(task) == 1 else (None, None)
     return {"name": label, **body} if isinstance(body, dict) else task
 
@@ -188,10 +173,10 @@ def _list_labels(entry: Entry) -> None:
     tool = entry.as_map
     if tool is None or len(tool.entries) < 2 or not all(map(_is_labelled, tool.entries)):
         return
-    tasks = listing(flow=tool.flow)
+    tasks = tree.listing(flow=tool.flow)
     for labelled in list(tool.entries):
         tool.pull(labelled)
-        wrapped = item(mapping([labelled], flow=tool.flow), mark=labelled.mark)
+        wrapped = tree.item(tree.mapping([labelled], flow=tool.flow), mark=labelled.mark)
         wrapped.before, wrapped.column, labelled.before = labelled.before, labelled.column, []
         tasks.add(wrapped)
     tasks.trailing, tasks.column = tool.trailing, tool.column
@@ -245,7 +230,7 @@ def _label(labelled: Entry) -> Scalar:
     """The label as a value, in the quotes that its author gave it."""
     text, label = labelled.key_text.rstrip(), str(labelled.key)
     if text[:1] not in ("'", '"'):
-        return word(label)
+        return tree.word(label)
     return Scalar(text, label, "single" if text[0] == "'" else "double")
 
 
@@ -254,7 +239,7 @@ def _give_up_name(rw: Rewriting, body: Collection, label: str) -> None:
     entry = body.entry("name")
     if entry is None:
         return
-    if says(entry.value, label):
+    if tree.says(entry.value, label):
         body.drop(entry)
         return
     inputs = body.entry("input")
@@ -268,7 +253,7 @@ def _give_up_name(rw: Rewriting, body: Collection, label: str) -> None:
         rw.review(entry.mark, "'name' is given twice; 'input' wins and this one is gone")
         return
     if inputs is None:
-        body.insert(place, pair("input", mapping(flow=body.flow), mark=entry.mark))
+        body.insert(place, tree.pair("input", tree.mapping(flow=body.flow), mark=entry.mark))
     body.child("input").add(entry)
     rw.changed(entry.mark, f"'name' under the label '{label}' is now input.name")
 
@@ -309,11 +294,11 @@ def _shape_else(rw: Rewriting, branch: Collection) -> None:
     if entry is None:
         return
     body = entry.as_map
-    if beside is not None and is_nothing(entry.value):
+    if beside is not None and tree.is_nothing(entry.value):
         branch.drop(entry)
         beside.rename("else")
     elif body is not None and body.names == ["then"]:
-        entry.before += indented(body.entries[0].comments, entry.column)
+        entry.before += tree.indented(body.entries[0].comments, entry.column)
         entry.value, entry.gap = body.entries[0].value, body.entries[0].gap
     else:
         return
@@ -365,7 +350,7 @@ def _is_input(rw: Rewriting, key: str, kind: Kind) -> bool:
 
 def _fold(rw: Rewriting, task: Collection, folded: list[Entry], args: Entry | None) -> None:
     if "input" not in task:
-        holder = pair("input", mapping(flow=task.flow), mark=folded[0].mark)
+        holder = tree.pair("input", tree.mapping(flow=task.flow), mark=folded[0].mark)
         task.insert(task.place(folded[0]), holder)
         _lift_blank_lines(folded[0], holder)
     values = task.child("input")
@@ -380,7 +365,7 @@ def _fold(rw: Rewriting, task: Collection, folded: list[Entry], args: Entry | No
 
 def _opened(args: Entry, values: Collection) -> list[Entry]:
     """The values of `args`; what was said about it goes above the first of them."""
-    inside = args.as_map or mapping()
+    inside = args.as_map or tree.mapping()
     if inside.entries:
         inside.entries[0].lead_with(args.comments)
     values.end_with(inside.trailing)

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from noetl.dsl.diagnostic import Mark
-from noetl.dsl.sugar.generated_tasks import Item, Origin, Placed, at, jump, otherwise, put, skip, when
+from noetl.dsl.sugar.generated_tasks import Item, Origin, Placed, at, jump, otherwise, skip, when
 from noetl.dsl.sugar.inline_expression import inline
 from noetl.dsl.sugar.labels import BEGIN, END, NEXT, TEST, WAIT, generated, inner
 from noetl.dsl.sugar.paginate import is_paginate, paginate, requests
 from noetl.dsl.yaml.tree import Map, Seq, Value
-from noetl.dsl.yaml.tree_edit import copy_map, copy_seq
+from noetl.dsl.yaml.tree_edit import copy_map, copy_seq, each, with_value
 
 WHILE_ROUNDS = 1000
 UNTIL_ROUNDS = 500
@@ -234,7 +234,7 @@ class _Pipeline:
         if fresh.get("kind") == "workbook" and "block" not in fresh:
             fresh = copy_map(fresh)
             fresh.put("block", task.get("name"), key_mark=task.at_key("name"), value_mark=task.at("name"))
-        return _with(fresh, "name", label)
+        return with_value(fresh, "name", label)
 
     def _note(self, label: str, item: str, clause: str, mark: Mark) -> None:
         self.origins[label] = Origin(self.owner, label, item, clause, mark)
@@ -319,15 +319,15 @@ def _retargeted(task: Map, names: _Names) -> Map:
     for key in ("before", "rules"):
         rules = policy.get(key)
         if isinstance(rules, Seq):
-            fresh = _with(fresh, key, _each(rules, lambda rule: _retargeted_rule(rule, names)))
-    return task if fresh == policy else _with(task, "spec", _with(spec, "policy", fresh))
+            fresh = with_value(fresh, key, each(rules, lambda rule: _retargeted_rule(rule, names)))
+    return task if fresh == policy else with_value(task, "spec", with_value(spec, "policy", fresh))
 
 
 def _retargeted_rule(rule: Value, names: _Names) -> Value:
     if not isinstance(rule, Map):
         return rule
     if isinstance(rule.get("else"), Map):
-        return _with(rule, "else", _retargeted_then(rule["else"], names))
+        return with_value(rule, "else", _retargeted_then(rule["else"], names))
     return _retargeted_then(rule, names)
 
 
@@ -336,17 +336,4 @@ def _retargeted_then(rule: Map, names: _Names) -> Map:
     if not isinstance(then, Map) or then.get("do") != "jump":
         return rule
     target = names.find(then.get("to"))
-    return rule if target is None else _with(rule, "then", _with(then, "to", target))
-
-
-def _each(items: Seq, change: Callable[[Value], Value]) -> Seq:
-    fresh = Seq((change(item) for item in items), items.mark)
-    fresh.item_marks = list(items.item_marks)
-    return fresh
-
-
-def _with(node: Map, key: str, value: Value) -> Map:
-    """A copy with another value under a key, at the place the key had."""
-    fresh = copy_map(node)
-    put(fresh, key, value)
-    return fresh
+    return rule if target is None else with_value(rule, "then", with_value(then, "to", target))

@@ -101,11 +101,6 @@ def at(node: Map, key: str) -> At:
     return At(node[key], node.at(key))
 
 
-def put(node: Map, key: str, value: Value) -> None:
-    """Set an entry at the place it has, or at the map's."""
-    node.put(key, value, key_mark=node.at_key(key), value_mark=node.at(key))
-
-
 def positioned(value: Value, mark: Mark) -> Value:
     """Plain data as a tree whose every node stands at one place; the author's own nodes keep theirs."""
     if isinstance(value, Map | Seq):

@@ -5,12 +5,11 @@
 
 from noetl.dsl.templates.limits import TemplateError
 from noetl.dsl.templates.syntax import is_template, tokens
-from noetl.dsl.yaml.tree import Value
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r"})
 
 
-def inline(value: Value) -> str | None:
+def inline(value: object) -> str | None:
     """The expression that gives the value; None for a template with statements or one that does not parse."""
     match value:
         case None:

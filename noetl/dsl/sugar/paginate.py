@@ -29,11 +29,11 @@ header with rel=next. A next page at another host is refused when the request ca
 from typing import Final
 
 from noetl.dsl.diagnostic import Mark
-from noetl.dsl.sugar.generated_tasks import At, Item, Placed, at, otherwise, put, skip, when
+from noetl.dsl.sugar.generated_tasks import At, Item, Placed, at, otherwise, skip, when
 from noetl.dsl.sugar.inline_expression import inline
 from noetl.dsl.sugar.labels import BEGIN, COLLECT, END, NEXT, RECEIVED, TEST
 from noetl.dsl.yaml.tree import Map, Seq, Value
-from noetl.dsl.yaml.tree_edit import copy_map
+from noetl.dsl.yaml.tree_edit import copy_map, put
 
 PAGES = 10_000
 WAYS: Final = ("page", "offset", "cursor", "link")

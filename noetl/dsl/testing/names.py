@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from noetl.dsl.diagnostic import Diagnostic, Mark, in_order
 from noetl.dsl.grammar.checker import WRONG_TYPE, WRONG_VALUE
 from noetl.dsl.model import Playbook, Step, Task
-from noetl.dsl.nearest import nearest
+from noetl.dsl.nearest import did_you_mean
 from noetl.dsl.sugar.labels import is_generated
 from noetl.dsl.testing.suite import Suite
 from noetl.dsl.yaml.one_line import described
@@ -80,24 +80,17 @@ def _expected(expect: Value, playbook: Playbook) -> Iterator[Diagnostic]:
     if not isinstance(expect, Map):
         return
     steps = {step.name: step for step in playbook.steps}
-    counted = expect.get("steps")
-    for name, mark in _marked(counted):
-        if name not in steps and not _synthesised(name, steps):
-            yield _unknown(mark, f"there is no step '{name}'", name, list(steps))
     arcs = [f"{step.name}{ARROW}{arc.step}" for step in playbook.steps for arc in step.next.arcs]
-    for name, mark in _marked(expect.get("arcs")):
-        if name not in arcs:
-            yield _unknown(mark, f"there is no arc '{name}'", name, arcs)
     tasks = [
         f"{step.name}.{label}"
         for step in playbook.steps
         for label, _ in step_tasks(playbook, step)
         if not is_generated(label)
     ]
-    for name, mark in _marked(expect.get("calls")):
-        if name not in tasks and not _synthesised(name, steps):
-            yield _unknown(mark, f"there is no task '{name}'", name, tasks)
-    for key in ("steps", "arcs", "calls"):
+    for key, noun, names in (("steps", "step", list(steps)), ("arcs", "arc", arcs), ("calls", "task", tasks)):
+        for name, mark in _marked(expect.get(key)):
+            if name not in names and (noun == "arc" or not _synthesised(name, steps)):
+                yield _unknown(mark, f"there is no {noun} '{name}'", name, names)
         yield from _counts(expect.get(key), key)
 
 
@@ -118,6 +111,5 @@ def _marked(value: Value) -> list[tuple[str, Mark]]:
 
 
 def _unknown(mark: Mark, message: str, name: str, names: list[str]) -> Diagnostic:
-    guess = nearest(name, names)
-    hint = f"did you mean '{guess}'?" if guess else f"known: {', '.join(names) or 'none'}"
+    hint = did_you_mean(name, names, f"known: {', '.join(names) or 'none'}")
     return WRONG_VALUE.at(mark, f"{message} in the playbook", hint)

@@ -10,7 +10,6 @@ import re
 from typing import Final
 
 from noetl.dsl.yaml.scalar import is_plain_text
-from noetl.dsl.yaml.tree import Value
 
 _KEY_LENGTH_MAX = 1000  # readers look for the ':' of a key on its line within 1024 characters
 # Words, paths and sentences: no indicator first, nothing that ends a plain text, no document mark.
@@ -21,7 +20,7 @@ _NOT_IN_JSON: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _NOT_HELD: Final = re.compile("[\x00\ud800-\udfff]")
 
 
-def dump(tree: Value) -> str:
+def dump(tree: object) -> str:
     """The YAML text of a JSON value, ending in a line break; raises ValueError for what is no JSON value."""
     lines: list[str] = []
     if isinstance(tree, dict | list) and tree:
@@ -31,7 +30,7 @@ def dump(tree: Value) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _write(lines: list[str], value: Value, lead: str, indent: str) -> None:
+def _write(lines: list[str], value: object, lead: str, indent: str) -> None:
     """Write a value after `lead`: a key, a dash or nothing. The lines that follow stand under `indent`."""
     inner = indent + "  "
     if isinstance(value, dict | list) and value:
@@ -50,7 +49,9 @@ def _write(lines: list[str], value: Value, lead: str, indent: str) -> None:
         lines.append(f"{lead}{space}{_scalar(value)}")
 
 
-def _write_entries(lines: list[str], node: Value, lead: str, indent: str) -> None:
+def _write_entries(
+    lines: list[str], node: dict[object, object] | list[object], lead: str, indent: str
+) -> None:
     """Write the entries of a mapping or list; the first stands after `lead`, the others under `indent`."""
     if isinstance(node, list):
         for item in node:
@@ -67,7 +68,7 @@ def _write_entries(lines: list[str], node: Value, lead: str, indent: str) -> Non
         lead = indent
 
 
-def _scalar(value: Value) -> str:
+def _scalar(value: object) -> str:
     match value:
         case None:
             return "null"
@@ -118,5 +119,5 @@ def _chomping(text: str) -> str:
     return "+" if text.endswith("\n\n") else ""
 
 
-def _refuse(value: Value) -> str:
+def _refuse(value: object) -> str:
     raise ValueError(f"{value!r:.80} is not a JSON value, so it has no YAML text")

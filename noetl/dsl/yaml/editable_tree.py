@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from noetl.dsl.diagnostic import NOWHERE, Mark
 from noetl.dsl.yaml.scalar import NotANumber, read_plain
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 
 Style = Literal["plain", "single", "double", "block"]
 
@@ -28,7 +28,7 @@ class Scalar:
     style: Style = "plain"
     column: int = 0  # of the entry it was written in: later lines of the text move with that entry
     mark: Mark = NOWHERE
-    data: Value = None  # what it is, when it was no text: a number, a boolean
+    data: Json = None  # what it is, when it was no text: a number, a boolean
 
     def say(self, word: str) -> None:
         """Say another word, which needs no quotes."""

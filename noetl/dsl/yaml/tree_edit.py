@@ -1,6 +1,6 @@
 """Cutting and joining positioned trees without losing where a node stood. No knowledge of the language."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from noetl.dsl.diagnostic import Mark
 from noetl.dsl.yaml.tree import Map, Seq, Value
@@ -24,13 +24,32 @@ def copy_seq(node: Seq) -> Seq:
     return fresh
 
 
+def each(items: Seq, change: Callable[[Value], Value]) -> Seq:
+    """A list whose items are changed, each where it stood."""
+    fresh = Seq(map(change, items), items.mark)
+    fresh.item_marks = list(items.item_marks)
+    return fresh
+
+
+def with_value(node: Map, key: str, value: Value) -> Map:
+    """A copy with another value under a key, at the place the key had."""
+    fresh = copy_map(node)
+    put(fresh, key, value)
+    return fresh
+
+
+def put(node: Map, key: str, value: Value) -> None:
+    """Set an entry at the place it has, or at the map's."""
+    node.put(key, value, key_mark=node.at_key(key), value_mark=node.at(key))
+
+
 def child_map(node: Map, key: str) -> Map | None:
     """A copy of the map under a key, put in its place; a new one if there is none, None if it is no map."""
     value = node.get(key)
     if key in node and not isinstance(value, Map):
         return None
     fresh = Map(mark=node.at(key)) if value is None else copy_map(value)
-    node.put(key, fresh, key_mark=node.at_key(key), value_mark=node.at(key))
+    put(node, key, fresh)
     return fresh
 
 

@@ -9,19 +9,8 @@ from noetl.dsl.migrate.original.code_names import Code, indented_main, without_t
 from noetl.dsl.migrate.original.literal_block import edit_lines
 from noetl.dsl.migrate.original.remarks import remark
 from noetl.dsl.older_spellings.rewriting import Rewriting
-from noetl.dsl.yaml.editable_tree import (
-    Collection,
-    Entry,
-    Node,
-    Scalar,
-    as_list,
-    as_map,
-    entries,
-    is_nothing,
-    mapping,
-    pair,
-    quoted,
-)
+from noetl.dsl.yaml import editable_tree as tree
+from noetl.dsl.yaml.editable_tree import Collection, Entry, Node, Scalar
 
 OWN = ("code", "script", "timeout", "libs")  # what stands under `input` and is no variable
 ALL_INPUTS = ("input_data", "args")  # names under which the code found all of its inputs
@@ -90,18 +79,18 @@ def take_templates(rw: Rewriting, task: Collection, names: Container[str]) -> No
     entry.value = edit_lines(_scalar(entry), lambda _: text)
     for name, path in read.items():
         if name not in inputs:
-            inputs.add(pair(name, quoted("{{ " + path + " }}")))
+            inputs.add(tree.pair(name, tree.quoted("{{ " + path + " }}")))
     rw.changed(entry.mark, f"templates in the code are now inputs that it reads: {', '.join(read)}")
 
 
 def child_before(task: Collection, key: str, entry: Entry, *, flow: bool) -> Collection | None:
     """The mapping under a key, made before an entry when there is none; none when it is no mapping."""
-    if is_nothing(task.get(key)):
+    if tree.is_nothing(task.get(key)):
         empty = task.entry(key)
         place = next((i for i, each in enumerate(task.entries) if each in (empty, entry)), len(task.entries))
         if empty is not None:
             task.drop(empty)
-        task.insert(place, pair(key, mapping(flow=flow), mark=entry.mark))
+        task.insert(place, tree.pair(key, tree.mapping(flow=flow), mark=entry.mark))
     return task.map_at(key)
 
 
@@ -133,14 +122,14 @@ def _imports(rw: Rewriting, task: Collection, code: Code) -> list[str]:
 def _bindings(node: Node) -> list[tuple[str, str]]:
     """Each name that `libs` binds with its import line; a package that is only installed has none."""
     bindings: list[tuple[str, str]] = []
-    items = as_list(node)
-    if isinstance(node, Scalar) and not is_nothing(node):
+    items = tree.as_list(node)
+    if isinstance(node, Scalar) and not tree.is_nothing(node):
         return [_package(node.value)]
     for value in items.values() if items is not None else []:
-        inner = as_map(value)
-        bindings += [_bound(each) for each in entries(inner)] if inner is not None else []
+        inner = tree.as_map(value)
+        bindings += [_bound(each) for each in tree.entries(inner)] if inner is not None else []
         bindings += [_package(value.value)] if isinstance(value, Scalar) else []
-    bindings += [_bound(each) for each in entries(as_map(node))]
+    bindings += [_bound(each) for each in tree.entries(tree.as_map(node))]
     return bindings
 
 
@@ -148,7 +137,9 @@ def _bound(entry: Entry) -> tuple[str, str]:
     """`name: module`, `name: {from: module, import: name}`."""
     name, parts = str(entry.key), entry.as_map
     source = parts.word("from") if parts is not None else None
-    member = parts.word("import") if parts is not None else None if is_nothing(entry.value) else entry.text
+    member = (
+        parts.word("import") if parts is not None else None if tree.is_nothing(entry.value) else entry.text
+    )
     line = f"from {source} import {member or name}" if source is not None else f"import {member or name}"
     return name, line + (f" as {name}" if member not in (None, name) else "")
 
@@ -207,12 +198,12 @@ def _give_whole(rw: Rewriting, task: Collection, entry: Entry, whole: str, other
         names = ", ".join(sorted(others))
         rw.review(entry.mark, f"'main' takes '{whole}', all inputs, beside {names}", f"hand on '{whole}' too")
         return
-    inner = mapping()
-    for holder in (task.map_at("input") or mapping(), task.map_at("args") or mapping()):
+    inner = tree.mapping()
+    for holder in (task.map_at("input") or tree.mapping(), task.map_at("args") or tree.mapping()):
         for part in [part for part in holder.entries if part.key not in OWN]:
             inner.add(holder.pull(part))
     inner.flow = not inner.entries
     inputs = child_before(task, "input", entry, flow=task.flow)
     if inputs is not None:
-        inputs.add(pair(whole, inner))
+        inputs.add(tree.pair(whole, inner))
         rw.changed(entry.mark, f"'{whole}', all inputs of the code, is now the input that holds them")

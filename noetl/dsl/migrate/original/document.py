@@ -14,17 +14,8 @@ from noetl.dsl.older_spellings.respell import roots_in
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.tasks import tasks_of
 from noetl.dsl.older_spellings.templates import templates_under
-from noetl.dsl.yaml.editable_tree import (
-    Collection,
-    Entry,
-    entries,
-    is_nothing,
-    mapping,
-    mapping_of,
-    pair,
-    quoted,
-    word,
-)
+from noetl.dsl.yaml import editable_tree as tree
+from noetl.dsl.yaml.editable_tree import Collection, Entry
 
 ROOT_IDLE = {
     "tracing": "every task is traced, see executor.spec.trace",
@@ -79,7 +70,7 @@ def _drop_uncalled(rw: Rewriting, root: Collection, steps: list[Collection]) -> 
     if holder is None or book is None:
         return
     for entry in list(book.entries):
-        block = entry.as_map or mapping()
+        block = entry.as_map or tree.mapping()
         nowhere = block.word("tool", "kind") == "playbook" and block.get("tool", "path") is None
         if nowhere and str(block.word("name")) not in called:
             book.drop(entry)
@@ -100,7 +91,7 @@ def _rewrite_metadata(rw: Rewriting, root: Collection) -> None:
         value = metadata.word(other)
         if key not in metadata and value is not None:
             new = value if key == "path" else value.rstrip("/").rpartition("/")[2]
-            metadata.add(pair(key, word(new or "playbook")))
+            metadata.add(tree.pair(key, tree.word(new or "playbook")))
             rw.review(metadata.mark, f"'metadata.{key}' was missing and is now '{new}'")
     _drop_unknown(rw, metadata, {*METADATA.keys}, "it is no part of metadata; labels hold words of your own")
 
@@ -112,7 +103,7 @@ def _rewrite_executor(rw: Rewriting, root: Collection) -> None:
     requires, tools = executor.map_at("requires"), {"tools"}
     _drop_unknown(rw, requires, tools, "only the kinds that must be there can be asked for")
     _drop_empty(executor, "requires")
-    defaults = executor.map_at("defaults") or mapping()
+    defaults = executor.map_at("defaults") or tree.mapping()
     for key in ("timeout_s", "timeout", "timeout_seconds"):
         entry = defaults.entry(key)
         if entry is not None and move_to_spec(executor, defaults, entry, "timeout"):
@@ -136,7 +127,7 @@ def move_to_spec(owner: Collection, holder: Collection, entry: Entry, key: str) 
 def _drop_unknown(rw: Rewriting, holder: Collection | None, keys: set[str], why: str) -> None:
     for entry in list(holder.entries) if holder is not None else []:
         if entry.key not in keys:
-            gone(rw, holder or mapping(), entry, why)
+            gone(rw, holder or tree.mapping(), entry, why)
 
 
 def _drop_empty(holder: Collection, key: str) -> None:
@@ -192,11 +183,11 @@ def _rewrite_block(rw: Rewriting, block: Collection) -> None:
     drop_keys(rw, block, dict.fromkeys(BLOCK_IDLE, "a block is its tool, input, loop, set and output"))
     drop_output_options(rw, block)
     for task in [block, *_tasks(block)]:
-        for entry in entries(task.map_at("input")) if _is_older_task(rw, task) else []:
+        for entry in tree.entries(task.map_at("input")) if _is_older_task(rw, task) else []:
             place = code_of(task)
             read = place is not None and str(entry.key) in place[1].read_names
-            if read and is_nothing(entry.value) and entry.text is not None:
-                entry.value, entry.gap = quoted("{{ input." + str(entry.key) + " }}", entry.mark), " "
+            if read and tree.is_nothing(entry.value) and entry.text is not None:
+                entry.value, entry.gap = tree.quoted("{{ input." + str(entry.key) + " }}", entry.mark), " "
                 rw.changed(entry.mark, f"the input '{entry.key}' is now handed on from the caller")
 
 
@@ -258,7 +249,7 @@ def _give(rw: Rewriting, task: Collection, templates: Mapping[str, str]) -> None
     if values is None:
         return
     for name, template in templates.items():
-        values.add(pair(name, quoted(template)))
+        values.add(tree.pair(name, tree.quoted(template)))
     rw.changed(task.mark, f"the task is now given what it read: {', '.join(templates)}")
 
 
@@ -266,7 +257,7 @@ def _give_context(rw: Rewriting, task: Collection, templates: Mapping[str, str])
     values = child_before(task, "input", task.entries[-1], flow=task.flow)
     if values is None:
         return
-    values.add(pair("context", mapping_of(templates, flow=not templates)))
+    values.add(tree.pair("context", tree.mapping_of(templates, flow=not templates)))
     names = ", ".join(templates) or "nothing"
     rw.review(task.mark, f"'context' of the code now holds only what it names: {names}")
 
@@ -291,7 +282,7 @@ def _bare_writes(node: Collection) -> list[Entry]:
     bare: list[Entry] = []
     for entry in node.entries:
         if entry.key == "set":
-            writes = entries(entry.as_map)
+            writes = tree.entries(entry.as_map)
             bare += [each for each in writes if str(each.key).isidentifier() and each.as_map is None]
         elif isinstance(entry.value, Collection):
             bare += _bare_writes(entry.value)

@@ -22,15 +22,8 @@ from noetl.dsl.older_spellings.templates import edit_scalar
 from noetl.dsl.templates.facts import plain_path
 from noetl.dsl.templates.reads import Path
 from noetl.dsl.templates.syntax import is_template
-from noetl.dsl.yaml.editable_tree import (
-    Collection,
-    Node,
-    Scalar,
-    entries,
-    mapping,
-    quoted,
-    scalars,
-)
+from noetl.dsl.yaml import editable_tree as tree
+from noetl.dsl.yaml.editable_tree import Collection, Node, Scalar
 
 ENVELOPE = frozenset({"status", "error", "meta", "http", "pg", "py", "ref", "results", "loop"})
 METHODS = frozenset({"get", "items", "keys", "values"})
@@ -160,7 +153,7 @@ def _request_places(name: str) -> dict[str, str]:
 def _keep_readable(node: Scalar) -> None:
     """Quote a plain text that says something else without quotes."""
     if node.style == "plain" and UNQUOTED.search(node.value):
-        new = quoted(node.value)
+        new = tree.quoted(node.value)
         node.text, node.value, node.style = new.text, new.value, new.style
 
 
@@ -234,7 +227,7 @@ def _answer_of(task: Collection, looped: bool = False) -> Answer:
 
 
 def _written(node: Node, scope: str) -> Iterator[str]:
-    for entry in entries(node):
+    for entry in tree.entries(node):
         if entry.key == "set" and isinstance(entry.value, Collection):
             yield from written(entry.value, scope)
         yield from _written(entry.value, scope)
@@ -278,7 +271,7 @@ def _tolerate(rw: Rewriting, tasks: list[Collection]) -> None:
     """A `set` of a task that failed and went on was applied; today it is not, and its name may be missing."""
     missing: set[str] = set()
     for task in tasks:
-        for scalar in scalars(task.map_at("input")):
+        for scalar in tree.scalars(task.map_at("input")):
             path = plain_path(scalar.value)
             if path is not None and path[-1] in missing and path[:-1] in ((), ("step",)):
                 name = ".".join(path)
@@ -300,7 +293,7 @@ def _goes_on(task: Collection) -> bool:
 
 
 def _rewrite_task(around: Reader, task: Collection, step: str | None) -> None:
-    code, inputs = python_of(task), task.map_at("input") or mapping()
+    code, inputs = python_of(task), task.map_at("input") or tree.mapping()
     before = replace(around, words=code.words if code is not None else frozenset())
     before.read(inputs, around.rw.verbatim(task))
     own = {key: answer for key, answer in around.names.items() if key not in inputs}

@@ -6,19 +6,8 @@ from noetl.dsl.older_spellings.policies import put_policy
 from noetl.dsl.older_spellings.respell import edit_paths
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.templates.reads import Path
-from noetl.dsl.yaml.editable_tree import (
-    Collection,
-    Entry,
-    Node,
-    Scalar,
-    as_list,
-    is_nothing,
-    mapping,
-    mapping_of,
-    pair,
-    plain,
-    quoted,
-)
+from noetl.dsl.yaml import editable_tree as tree
+from noetl.dsl.yaml.editable_tree import Collection, Entry, Node, Scalar
 
 ATTEMPTS = ("max_attempts", "attempts", "max_retries", "count", "times")
 DELAYS = ("delay", "initial_delay", "backoff_seconds", "delay_seconds", "interval", "backoff_delay")
@@ -49,7 +38,7 @@ def rewrite_retry(rw: Rewriting, task: Collection) -> None:
     entry = task.entry("retry")
     if entry is None:
         return
-    if is_nothing(entry.value) or _says_no(entry.value):
+    if tree.is_nothing(entry.value) or _says_no(entry.value):
         gone(rw, task, entry, "a task without a rule that retries is not retried")
         return
     if task.get("spec", "policy") is not None or "eval" in task:
@@ -58,7 +47,7 @@ def rewrite_retry(rw: Rewriting, task: Collection) -> None:
         return
     options = entry.as_map
     rule = _rule(rw, options, entry) if options is not None else _plain(entry.value)
-    policy = mapping_of({"on_unmatched": "by_status", "rules": [*_stop(options), rule]})
+    policy = tree.mapping_of({"on_unmatched": "by_status", "rules": [*_stop(options), rule]})
     spec = task.map_at("spec")
     if spec is not None:
         spec.flow = spec.flow and task.flow
@@ -72,27 +61,27 @@ def _says_no(node: Node) -> bool:
 
 def _plain(node: Node) -> Collection:
     """`retry: 3` and `retry: true`."""
-    options = [pair("do", plain("retry"))]
+    options = [tree.pair("do", tree.plain("retry"))]
     if isinstance(node, Scalar) and node.value.isdigit():
-        options.append(pair("attempts", plain(node.value)))
+        options.append(tree.pair("attempts", tree.plain(node.value)))
     return _guarded(FAILED, options)
 
 
 def _guarded(condition: str, options: list[Entry]) -> Collection:
-    guard = pair("when", quoted("{{ " + condition + " }}"))
-    return mapping([guard, pair("then", mapping(options, flow=True))])
+    guard = tree.pair("when", tree.quoted("{{ " + condition + " }}"))
+    return tree.mapping([guard, tree.pair("then", tree.mapping(options, flow=True))])
 
 
 def _rule(rw: Rewriting, retry: Collection, entry: Entry) -> Collection:
-    options = [pair("do", plain("retry"))]
+    options = [tree.pair("do", tree.plain("retry"))]
     for name, keys in (("attempts", ATTEMPTS), ("delay", DELAYS), ("max_delay", LONGEST)):
         value = next((retry.get(key) for key in keys if key in retry), None)
         if isinstance(value, Scalar) and not value.empty:
-            options.append(pair(name, Scalar(value.text, value.value, value.style)))
+            options.append(tree.pair(name, Scalar(value.text, value.value, value.style)))
     options += _growth(retry, {str(option.key) for option in options})
     jitter = retry.word("jitter")
     if jitter in ("true", "false"):
-        options.append(pair("jitter", plain(jitter)))
+        options.append(tree.pair("jitter", tree.plain(jitter)))
     _warn_unread(rw, retry, entry)
     return _guarded(_condition(rw, retry, entry), options)
 
@@ -101,12 +90,12 @@ def _growth(retry: Collection, named: set[str]) -> list[Entry]:
     """`backoff` was the way the delay grows, or the delay itself; a multiplier above 1 makes it grow."""
     backoff, multiplier = retry.word("backoff"), retry.word("backoff_multiplier")
     if backoff is not None and backoff in GROWTH:
-        return [pair("backoff", plain(GROWTH[backoff]))] if GROWTH[backoff] != "none" else []
+        return [tree.pair("backoff", tree.plain(GROWTH[backoff]))] if GROWTH[backoff] != "none" else []
     options = []
     if backoff is not None and "delay" not in named:
-        options.append(pair("delay", plain(backoff)))
+        options.append(tree.pair("delay", tree.plain(backoff)))
     if multiplier is not None and multiplier not in ("1", "1.0"):
-        options.append(pair("backoff", plain("exponential")))
+        options.append(tree.pair("backoff", tree.plain("exponential")))
     return options
 
 
@@ -121,10 +110,8 @@ def _warn_unread(rw: Rewriting, retry: Collection, entry: Entry) -> None:
 
 
 def _condition(rw: Rewriting, retry: Collection, entry: Entry) -> str:
-    alternatives = [
-        _alternatives(rw, key, retry.get(key), entry) for key in CONDITIONS if not is_nothing(retry.get(key))
-    ]
-    parts = [part for parts in alternatives for part in parts]
+    conditions = [node for key in CONDITIONS if not tree.is_nothing(node := retry.get(key))]
+    parts = [part for node in conditions for part in _alternatives(rw, node, entry)]
     if not parts:
         return FAILED
     joined = " or ".join(dict.fromkeys(parts))
@@ -144,11 +131,11 @@ def _expression(node: Node | None) -> str | None:
     return edit_paths("{{ " + text[2:-2].strip() + " }}", _today)[2:-2].strip()
 
 
-def _alternatives(rw: Rewriting, key: str, node: Node | None, entry: Entry) -> list[str]:
+def _alternatives(rw: Rewriting, node: Node | None, entry: Entry) -> list[str]:
     inside = _expression(node)
     if inside is not None:
         return [f"({inside})"]
-    items = as_list(node)
+    items = tree.as_list(node)
     nodes = [node] if items is None else items.values()
     words = [each.value for each in nodes if isinstance(each, Scalar)]
     codes = [word for word in words if word.isdigit()]
@@ -179,4 +166,4 @@ def _today(path: Path) -> tuple[int, str] | None:
 def _stop(retry: Collection | None) -> list[Collection]:
     """`stop_when`: the answer is taken as it is."""
     condition = _expression(retry.get("stop_when")) if retry is not None else None
-    return [_guarded(condition, [pair("do", plain("continue"))])] if condition is not None else []
+    return [_guarded(condition, [tree.pair("do", tree.plain("continue"))])] if condition is not None else []

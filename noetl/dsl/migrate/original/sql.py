@@ -7,16 +7,8 @@ from noetl.dsl.migrate.original.remarks import remark
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.tasks import as_pipeline, free_label, tasks_of
 from noetl.dsl.older_spellings.templates import edit_scalar
-from noetl.dsl.yaml.editable_tree import (
-    Collection,
-    Data,
-    item,
-    mapping_of,
-    pair,
-    quoted,
-    says,
-    scalars,
-)
+from noetl.dsl.yaml import editable_tree as tree
+from noetl.dsl.yaml.editable_tree import Collection, Data
 
 SQL = ("postgres", "duckdb", "sqlite")
 BARE_ID = re.compile(r"(?<![\w'\":/}-])\{\{\s*(?:job\.uuid|(?:job\.)?execution_id)\s*\}\}(?![\w'\":/{-])")
@@ -55,7 +47,7 @@ def _read_script(rw: Rewriting, owner: Collection, task: Collection, name: str) 
     """`script: {uri, source}`: a task before it reads the statements."""
     entry, uri = task.entry("script"), task.scalar_at("script", "uri")
     source = task.get("script", "source", "type")
-    if entry is None or uri is None or not (source is None or says(source, "file", "http")):
+    if entry is None or uri is None or not (source is None or tree.says(source, "file", "http")):
         return
     tasks = as_pipeline(owner, name)
     place = next((i for i, each in enumerate(tasks.values()) if each is task), None)
@@ -65,14 +57,14 @@ def _read_script(rw: Rewriting, owner: Collection, task: Collection, name: str) 
         return
     label = free_label(tasks, f"{task.word('name')}_script")
     inputs: dict[str, Data] = {"action": "read", "path": uri, "format": "text"}
-    if says(source, "http"):
+    if tree.says(source, "http"):
         inputs = {"url": uri, "response": "text"}
     uri.column = 0
-    kind = "http" if says(source, "http") else "file"
-    reader = mapping_of({"name": label, "kind": kind, "input": mapping_of(inputs, flow=True)})
-    tasks.insert(place, item(reader, mark=entry.mark))
+    kind = "http" if tree.says(source, "http") else "file"
+    reader = tree.mapping_of({"name": label, "kind": kind, "input": tree.mapping_of(inputs, flow=True)})
+    tasks.insert(place, tree.item(reader, mark=entry.mark))
     entry.rename("command")
-    entry.value, entry.gap = quoted("{{ " + label + ".data }}", entry.mark), " "
+    entry.value, entry.gap = tree.quoted("{{ " + label + ".data }}", entry.mark), " "
     rw.changed(entry.mark, f"the statements of 'script' are now read by a task '{label}'")
 
 
@@ -87,12 +79,12 @@ def share_database(rw: Rewriting, steps: list[Collection]) -> None:
         inputs = task.map_at("input")
         if inputs is not None and inputs.entries:
             first = inputs.entries[0]
-            entry = pair("database", quoted("{{ execution_id }}.duckdb"), mark=first.mark)
+            entry = tree.pair("database", tree.quoted("{{ execution_id }}.duckdb"), mark=first.mark)
             entry.column = first.column
             inputs.insert(0, entry)
             remark(rw, inputs, entry, "tasks of an execution shared one database: here it is a file")
 
 
 def _makes_table(tasks: list[Collection]) -> bool:
-    texts = [scalar.value.lower() for task in tasks for scalar in scalars(task)]
+    texts = [scalar.value.lower() for task in tasks for scalar in tree.scalars(task)]
     return any("create " in text and "table" in text for text in texts)

@@ -16,15 +16,8 @@ from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.tasks import OWN_KEYS
 from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.tool_kind import Kind
-from noetl.dsl.yaml.editable_tree import (
-    Collection,
-    Scalar,
-    as_map,
-    pair,
-    plain,
-    says,
-    scalars,
-)
+from noetl.dsl.yaml import editable_tree as tree
+from noetl.dsl.yaml.editable_tree import Collection, Scalar
 
 # The input of a kind that went by another name.
 RENAMED: Mapping[str, Mapping[str, str]] = {
@@ -171,7 +164,7 @@ def _name_auth(rw: Rewriting, task: Collection) -> None:
 
 def _credential(auth: Collection) -> Scalar | None:
     """The one credential that a mapping names."""
-    inner = [as_map(node) for node in auth.values()]
+    inner = [tree.as_map(node) for node in auth.values()]
     if len(inner) == 1 and inner[0] is not None:
         return _credential(inner[0])
     names = [auth.get(key) for key in ("credential", "key", "name") if key in auth]
@@ -211,7 +204,7 @@ def _are_options(output: Collection) -> bool:
     """Whether an `output` says where a result is kept; one with a template in it is a value of today."""
     names = frozenset(output.names)
     is_option = names <= OUTPUT_OPTIONS and not names.isdisjoint(OUTPUT_CHOICES)
-    return is_option and not any(is_template(scalar.value) for scalar in scalars(output))
+    return is_option and not any(is_template(scalar.value) for scalar in tree.scalars(output))
 
 
 # ---- kinds ------------------------------------------------------------------------------------------------
@@ -224,9 +217,9 @@ def _name_action(rw: Rewriting, task: Collection) -> None:
         entry, old = holder.entry("action"), holder.word("action")
         if entry is None or old not in ACTIONS:
             continue
-        entry.value = plain(ACTIONS[old])
+        entry.value = tree.plain(ACTIONS[old])
         if old == "js_publish" and "stream" not in holder:
-            holder.insert(holder.place(entry) + 1, pair("stream", plain("true")))
+            holder.insert(holder.place(entry) + 1, tree.pair("stream", tree.plain("true")))
         rw.changed(entry.mark, f"the action '{old}' is now '{ACTIONS[old]}'")
 
 
@@ -254,7 +247,7 @@ def _take_script(rw: Rewriting, task: Collection) -> None:
         if entry is None or uri is None:
             continue
         source = holder.get("script", "source", "type")
-        if source is not None and not says(source, "file"):
+        if source is not None and not tree.says(source, "file"):
             hint = "fetch it before, or put the code under 'code'"
             remark(rw, holder, entry, "'script' is a file here", hint)
             continue
