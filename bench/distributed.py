@@ -42,18 +42,24 @@ def loop(items: int, where: str) -> str:
 
 
 class Cluster:
-    """A server, a worker, and what they stand on."""
+    """Servers, workers, and what they stand on; most figures need one of each."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, servers: int = 1, workers: int = 1) -> None:
         from tests.servers import NatsServer, PostgresServer
 
-        self.folder = folder
+        self.folder, self.more = folder, list["subprocess.Popen[bytes]"]()
         self.postgres, self.nats = PostgresServer.start(), NatsServer.start()
         self.dsn = self.postgres.new_database()
         began = time.perf_counter()
         self.server, self.url = self._start("server", "start", "--port", "0")
         self.ready_s = time.perf_counter() - began
+        self.urls = [
+            self.url,
+            *(self._start_more("server", "start", "--port", "0") for _ in range(1, servers)),
+        ]
         self.worker, _ = self._start("worker", "start")
+        for _ in range(1, workers):
+            self._start_more("worker", "start")
 
     def _start(self, *arguments: str) -> tuple["subprocess.Popen[bytes]", str]:
         environment = {
@@ -73,9 +79,14 @@ class Cluster:
         assert process.stdout is not None
         return process, process.stdout.readline().decode().strip()
 
+    def _start_more(self, *arguments: str) -> str:
+        process, url = self._start(*arguments)
+        self.more.append(process)
+        return url
+
     def close(self) -> None:
         """End everything."""
-        for process in (self.worker, self.server):
+        for process in (*self.more, self.worker, self.server):
             process.send_signal(signal.SIGTERM)
             process.wait()
             assert process.stdout is not None
@@ -84,8 +95,9 @@ class Cluster:
         self.postgres.close()
 
     def cpu_s(self) -> float:
-        """Seconds of processor time that server, worker and PostgreSQL have used so far."""
-        own = [self.server.pid, self.worker.pid, *_family(self.postgres.pid)]
+        """Seconds of processor time that servers, workers and PostgreSQL have used so far."""
+        own = [self.server.pid, self.worker.pid, *(process.pid for process in self.more)]
+        own += _family(self.postgres.pid)
         return sum(_cpu_s(pid) for pid in own)
 
 

@@ -249,9 +249,9 @@ def _step_started(state: State, event: Event, data: StepStarted) -> None:
 
 def _checkpointed(state: State, event: Event, data: Checkpointed) -> None:
     run = state.runs[event.run or ""]
-    for address, frame in data["frames"].items():
-        _forget(state, run, f"{address}/", frame.get("inside"))
-    run.frame.update(data["frames"])
+    frames = data["frames"]
+    _forget(state, run, lambda address: _is_passed(address, frames))
+    run.frame.update(frames)
     lease = state.leases.get(data.get("lease", run.id))
     if lease is not None:
         lease.progressed = True
@@ -374,22 +374,32 @@ def _note_error(loop: LoopState, index: int, error: ErrorObject) -> None:
 def _settle_iteration(state: State, run: Run, event: Event, index: int) -> None:
     """What was known of the inside of an iteration is of no use once it is over; its lease went on."""
     if run.frame or run.outcomes or run.parked or state.children:
-        _forget(state, run, event.at or "")
+        prefix = event.at or ""
+        _forget(state, run, lambda address: address.startswith(prefix))
     for lease in (state.leases[run.id],) if run.id in state.leases else state.leases.values():
         if lease.run == run.id and (lease.hi is None or (lease.lo or 0) <= index < lease.hi):
             lease.progressed = True
 
 
-def _forget(state: State, run: Run, prefix: str, inside: str | None = None) -> None:
-    """Drop what is known below an address, but for the block that its pipeline is inside of."""
+def _is_passed(address: str, frames: dict[str, Any]) -> bool:
+    """Whether an address is below one of these pipelines, but not in the block that it is inside of."""
+    end = address.find("/")
+    while end >= 0:
+        frame = frames.get(address[:end])
+        if frame is not None and not _within(address, frame.get("inside")):
+            return True
+        end = address.find("/", end + 1)
+    return False
+
+
+def _forget(state: State, run: Run, is_over: Callable[[str], bool]) -> None:
+    """Drop what is known of addresses that are over."""
     for address, parked in run.parked.items():
-        if address.startswith(prefix) and not _within(address, inside):
+        if is_over(address):
             _drop(state, run, parked)
     for by_address in (run.frame, run.outcomes, run.parked):
         if by_address:
-            for address in [
-                place for place in by_address if place.startswith(prefix) and not _within(place, inside)
-            ]:
+            for address in [place for place in by_address if is_over(place)]:
                 del by_address[address]
     if state.children:
         for child, waits in list(state.children.items()):

@@ -27,11 +27,10 @@ A body over `spec.limits.max_hydrate_bytes` (16 MiB) goes into the result store 
 """
 
 import os
-import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
 
 from noetl import __version__
@@ -40,12 +39,30 @@ from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, error, ok
 from noetl.ports.network import Network
 from noetl.ports.tool import Input, Seconds, Size, define, doc, read_knobs
+from noetl.tools.parts.http_answer import (
+    RETRYABLE,
+    UNANSWERED,
+    Bounds,
+    beginning,
+    failure,
+    http_part,
+    read_body,
+)
+from noetl.tools.parts.http_request import (
+    auth_headers,
+    auth_query,
+    for_origin,
+    json_body,
+    multipart,
+    pairs,
+    plain_headers,
+)
 from noetl.tools.parts.paths import inside
 
 if TYPE_CHECKING:
     import ssl
 
-    from aiohttp import ClientResponse, ClientSession, ClientTimeout
+    from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout
 
 UNAUTHORIZED = 401
 EXAMPLE = """\
@@ -167,7 +184,12 @@ class Session:
 
 def shared_session(call: Call) -> Session:
     """The connections of the worker, within what its deployment allows."""
-    return call.resource(f"http {call.network.allow}", partial(Session, call.network))
+    return call.resource(_session_name(call.network.allow), partial(Session, call.network))
+
+
+@cache
+def _session_name(allow: tuple[str, ...]) -> str:
+    return f"http {allow}"
 
 
 async def run(request: Request, call: Call) -> Envelope:
@@ -181,8 +203,13 @@ async def run(request: Request, call: Call) -> Envelope:
 
 
 async def _attempt(request: Request, knobs: Knobs, call: Call) -> Envelope:
-    async with send(request, knobs, call) as response:
-        return await _answer(response, request, knobs, call)
+    import aiohttp
+
+    try:
+        async with await _begin(request, knobs, call) as response:
+            return await _answer(response, request, knobs, call)
+    except (aiohttp.ClientError, OSError, ValueError, TypeError) as problem:
+        raise _failure(problem, request.url) from None
 
 
 @asynccontextmanager
@@ -190,27 +217,32 @@ async def send(request: Request, knobs: Knobs, call: Call) -> AsyncIterator["Cli
     """The answer to a request, its body still to be read; what goes wrong is the call's failure."""
     import aiohttp
 
-    from noetl.tools.parts.http_answer import failure
+    try:
+        async with await _begin(request, knobs, call) as response:
+            yield response
+    except (aiohttp.ClientError, OSError, ValueError, TypeError) as problem:
+        raise _failure(problem, request.url) from None
 
-    if not re.match(r"https?://", request.url, re.IGNORECASE):
+
+async def _begin(request: Request, knobs: Knobs, call: Call) -> "ClientResponse":
+    if not request.url[:8].lower().startswith(("http://", "https://")):
         raise Failed("input", f"not an http:// or https:// address: {request.url}")
     session = shared_session(call)
-    try:
-        options = await _options(request, knobs, call)
-        options["ssl"] = session.trust(request.verify, call)
-        async with session.client.request(request.method.upper(), request.url, **options) as response:
-            yield response
-    except (aiohttp.ClientError, TimeoutError, OSError) as problem:
-        raise failure(problem, request.url) from None
-    except (ValueError, TypeError) as problem:  # what the client refuses to send: a newline in a header, …
-        raise Failed("input", f"the request cannot be sent: {problem}") from None
+    options = await _options(request, knobs, call)
+    options["ssl"] = session.trust(request.verify, call)
+    return await session.client.request(request.method.upper(), request.url, **options)
+
+
+def _failure(problem: "ClientError | OSError | ValueError | TypeError", url: str) -> Failed:
+    """What the client raised as the failure of a call."""
+    import aiohttp
+
+    if isinstance(problem, aiohttp.ClientError | OSError):
+        return failure(problem, url)
+    return Failed("input", f"the request cannot be sent: {problem}")  # a newline in a header, …
 
 
 async def _options(request: Request, knobs: Knobs, call: Call) -> dict[str, Any]:
-    from yarl import URL
-
-    from noetl.tools.parts.http_request import auth_headers, auth_query, for_origin, pairs, plain_headers
-
     headers = plain_headers(request.headers)
     if knobs.idempotency or knobs.idempotency_header:
         headers.setdefault(knobs.idempotency_header or "Idempotency-Key", call.idempotency_key)
@@ -223,6 +255,8 @@ async def _options(request: Request, knobs: Knobs, call: Call) -> dict[str, Any]
         "timeout": _timeout(knobs),
     }
     if call.auth and (credentials := auth_headers(call.auth)):
+        from yarl import URL
+
         options["middlewares"] = (for_origin(URL(request.url).origin(), credentials),)
     options["data"] = await _body(request, headers, call)
     options["headers"] = headers
@@ -230,17 +264,21 @@ async def _options(request: Request, knobs: Knobs, call: Call) -> dict[str, Any]
 
 
 def _timeout(knobs: Knobs) -> "ClientTimeout":
-    from aiohttp import ClientTimeout
-
     parts = knobs.timeout if isinstance(knobs.timeout, Timeouts) else Timeouts()
     total = knobs.timeout if isinstance(knobs.timeout, float) else None
-    connect, read = parts.connect or CONNECT_S, parts.read or (total or READ_S)
+    return _timeouts(total, parts.connect or CONNECT_S, parts.read or (total or READ_S))
+
+
+@lru_cache
+def _timeouts(total: float | None, connect: float, read: float) -> "ClientTimeout":
+    from aiohttp import ClientTimeout
+
     return ClientTimeout(total=total, connect=connect, sock_connect=connect, sock_read=read)
 
 
 async def _body(request: Request, headers: dict[str, str], call: Call) -> object:
-    from noetl.tools.parts.http_request import json_body, multipart, pairs
-
+    if request.json is None and request.body is None and request.form is None and not request.files:
+        return None
     bodies = [name for name in ("json", "body", "form") if getattr(request, name) is not None]
     if len(bodies) > 1 or (request.files and {"json", "body"} & set(bodies)):
         raise Failed("input", f"http sends one body; it was given {' and '.join(bodies)}")
@@ -250,8 +288,6 @@ async def _body(request: Request, headers: dict[str, str], call: Call) -> object
     if request.body is not None:
         _content_type(headers, "text/plain; charset=utf-8")
         return request.body.encode()
-    if request.form is None and not request.files:
-        return None
     return multipart(pairs(request.form), await _files(request.files or {}, call))
 
 
@@ -283,8 +319,6 @@ def _open(path: str) -> BinaryIO:
 
 
 async def _answer(response: "ClientResponse", request: Request, knobs: Knobs, call: Call) -> Envelope:
-    from noetl.tools.parts.http_answer import RETRYABLE, UNANSWERED, Bounds, beginning, http_part, read_body
-
     hidden = str(call.auth["param"]) if call.auth and "param" in call.auth else None
     http = http_part(response, hidden)
     hold = call.limit("max_hydrate_bytes", HOLD_BYTES)

@@ -30,6 +30,7 @@ from noetl.wiring.plane import (
     with_own_steps,
 )
 from noetl.worker.pool import Pool
+from noetl.worker.secret_cache import CachedSecrets
 
 __all__ = ["MEMORY", "Embedded", "assemble", "build", "embedded", "new_execution_id", "store_path"]
 
@@ -96,7 +97,9 @@ def assemble(
     """
     trusted = not served or not settings.guarded
     plane = control_plane(settings, store, results, now, adopts=adopts, trusted=not served, files=files)
-    toolbox = make_toolbox(settings, results, plane, f"embedded-{os.getpid()}", trusted=trusted)
+    toolbox = make_toolbox(
+        settings, results, CachedSecrets(plane), f"embedded-{os.getpid()}", trusted=trusted
+    )
     pool = Pool(toolbox, plane.engine, results, _programs(plane), settings.concurrency, now=now)
     pool.outlives_trouble = served
     plane.engine.workers = pool

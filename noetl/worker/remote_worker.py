@@ -12,7 +12,6 @@ from noetl.core.message import Answer, Report, WorkOrder
 from noetl.core.program.program import Program
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.call import Secret
-from noetl.ports.control import material_digest
 from noetl.ports.link import (
     Heartbeat,
     Hello,
@@ -26,12 +25,12 @@ from noetl.ports.link import (
     beat_s,
 )
 from noetl.worker.pool import Pool
+from noetl.worker.secret_cache import SecretCache
 
 _LOG = logging.getLogger("noetl.worker")
 PROGRAMS_KEPT = 256
 BEGUN_KEPT = 10_000
 LOOK_S = 1.0
-SECRET_S = 5.0  # a changed credential is in use everywhere after so long
 Compile = Callable[[str, str], Program]  # digest and text
 
 
@@ -69,31 +68,26 @@ class RemoteSecrets:
 
     def __init__(self, worker: "RemoteWorker", opened: Callable[[bytes], Secret]) -> None:
         self._worker, self._opened = worker, opened
-        self._kept: dict[tuple[str, str], Secret] = {}
+        self._cache = SecretCache()
 
     async def resolve(self, execution_id: str, name: str, refused: str | None = None) -> Secret:
         """The secret that a task of an execution names."""
         held = [(lease, epoch) for owner, lease, epoch in self._worker.held() if owner == execution_id]
-        kept = self._kept.get((execution_id, name))
-        if kept is not None and held and (refused is None or material_digest(kept) != refused):
-            return kept
+        secret = self._cache.get(execution_id, name, refused)
+        if secret is not None and held:
+            return secret
         hello = self._worker.hello
         why: Conflict | None = None
         for lease, epoch in held:
             ask = SecretRequest(execution_id, lease, epoch, hello.worker_id, name, hello.key, refused)
             try:
-                return self._keep((execution_id, name), self._opened(await self._worker.link.secret(ask)))
+                opened = self._opened(await self._worker.link.secret(ask))
+                return self._cache.keep(execution_id, name, opened)
             except Conflict as error:  # gone, or of another step; another one of the execution may do
                 why = error
         if why is not None:
             raise NotFound(why.message, hint=why.hint)
         raise NotFound(f"no lease of execution {execution_id} is held here any more")
-
-    def _keep(self, key: tuple[str, str], secret: Secret) -> Secret:
-        if key not in self._kept:
-            asyncio.get_running_loop().call_later(SECRET_S, self._kept.pop, key, None)
-        self._kept[key] = secret
-        return secret
 
 
 class Programs:

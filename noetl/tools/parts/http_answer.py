@@ -4,7 +4,7 @@ import base64
 import codecs
 import os
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -27,7 +27,7 @@ UNANSWERED = frozenset({502, 504})
 _TEXT_TYPES = ("text/", "application/xml", "application/javascript", "application/x-www-form-urlencoded")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Body:
     """A body: its value, or where it was stored; `problem` says why it could not be parsed."""
 
@@ -58,8 +58,16 @@ def http_part(response: "ClientResponse", hidden: str | None) -> dict[str, Json]
 
 async def read_body(response: "ClientResponse", mode: str, bounds: Bounds, payloads: CallPayloads) -> Body:
     """The body by mode; one that is too large to hold goes into the result store while it arrives."""
-    if response.content_length is not None and response.content_length > bounds.read:
-        raise _too_large(bounds.read, f"{response.content_length} bytes were announced")
+    size = response.content_length
+    if size is not None and size > bounds.read:
+        raise _too_large(bounds.read, f"{size} bytes were announced")
+    if (
+        size is not None
+        and size <= bounds.hold
+        and mode != "ref"
+        and "content-encoding" not in response.headers
+    ):
+        return _parsed(await response.read(), mode, response)
     chunks = pieces(response, bounds.read)
     buffer: list[bytes] = []
     size = 0
@@ -72,8 +80,13 @@ async def read_body(response: "ClientResponse", mode: str, bounds: Bounds, paylo
     if mode == "ref" or size > bounds.hold:
         ref = await payloads.put_stream(_then(buffer, chunks), response.content_type)
         return Body(ref=ref, opening=opening[:OPENING_BYTES])
-    body = parse(opening, mode, response.headers.get("content-type", ""), response.charset)
-    return replace(body, opening=opening[:OPENING_BYTES])
+    return _parsed(opening, mode, response)
+
+
+def _parsed(raw: bytes, mode: str, response: "ClientResponse") -> Body:
+    body = parse(raw, mode, response.headers.get("content-type", ""), response.charset)
+    body.opening = raw[:OPENING_BYTES]
+    return body
 
 
 def beginning(body: Body, response: "ClientResponse") -> dict[str, Json]:
