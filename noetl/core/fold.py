@@ -8,31 +8,8 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
+from noetl.core import event_data
 from noetl.core.event import CATALOGUE, TERMINAL, Event, step_of
-from noetl.core.event_data import (
-    Checkpointed,
-    ChildWaiting,
-    Controlled,
-    Enqueued,
-    Evaluated,
-    Extended,
-    Finished,
-    LeaseMoved,
-    LoopRestored,
-    LoopStarted,
-    NoData,
-    Patched,
-    Requested,
-    Restored,
-    Routed,
-    RunEnded,
-    Scheduled,
-    Signalled,
-    StepStarted,
-    TaskParked,
-    TaskResumed,
-    TokenMoved,
-)
 from noetl.core.shapes import ErrorObject, Failure, IterationRecord, Output
 from noetl.core.state import (
     DONE,
@@ -79,7 +56,7 @@ def fold(state: State, events: Iterable[Event]) -> State:
     return state
 
 
-def _requested(state: State, event: Event, data: Requested) -> None:
+def _requested(state: State, event: Event, data: event_data.Requested) -> None:
     state.path = data["path"]
     state.version = data.get("version")
     state.parent = data.get("parent")
@@ -90,7 +67,7 @@ def _requested(state: State, event: Event, data: Requested) -> None:
     state.requested_at = event.ts
 
 
-def _evaluated(state: State, event: Event, data: Evaluated) -> None:
+def _evaluated(state: State, event: Event, data: event_data.Evaluated) -> None:
     state.hash = data.get("hash", "")
     state.engine = data.get("engine", "")
     state.executor_version = data.get("executor_version")
@@ -105,7 +82,7 @@ def together(before: Any, more: Any) -> Any:
     return [*before, *more] if isinstance(before, list) else more
 
 
-def _restored(state: State, event: Event, data: Restored) -> None:
+def _restored(state: State, event: Event, data: event_data.Restored) -> None:
     state.ctx = together(state.ctx, data.get("ctx", _NOTHING))
     state.results = together(state.results, data.get("results", _NOTHING))
     steps = {name: StepCount(**count) for name, count in data.get("steps", _NOTHING).items()}
@@ -116,7 +93,7 @@ def _restored(state: State, event: Event, data: Restored) -> None:
     state.failed_iterations = data.get("failed_iterations", state.failed_iterations)
 
 
-def _loop_restored(state: State, event: Event, data: LoopRestored) -> None:
+def _loop_restored(state: State, event: Event, data: event_data.LoopRestored) -> None:
     token, total = data["token"], data["total"]
     finished = state.kept.get(token)
     if finished is None:
@@ -126,12 +103,12 @@ def _loop_restored(state: State, event: Event, data: LoopRestored) -> None:
         _note_done(finished.loop, int(index), outcome)
 
 
-def _started(state: State, event: Event, data: NoData) -> None:
+def _started(state: State, event: Event, data: event_data.NoData) -> None:
     state.status = "running"
     state.started_at = event.ts
 
 
-def _enqueued(state: State, event: Event, data: Enqueued) -> None:
+def _enqueued(state: State, event: Event, data: event_data.Enqueued) -> None:
     token = Token(
         id=data["token"],
         step=data["step"],
@@ -146,23 +123,23 @@ def _enqueued(state: State, event: Event, data: Enqueued) -> None:
     state.enqueued += 1
 
 
-def _held(state: State, event: Event, data: TokenMoved) -> None:
+def _held(state: State, event: Event, data: event_data.TokenMoved) -> None:
     state.tokens[data["token"]].held = True
 
 
-def _refused(state: State, event: Event, data: TokenMoved) -> None:
+def _refused(state: State, event: Event, data: event_data.TokenMoved) -> None:
     del state.tokens[data["token"]]
     state.kept.pop(data["token"], None)
     state.refused += 1
 
 
-def _discarded(state: State, event: Event, data: TokenMoved) -> None:
+def _discarded(state: State, event: Event, data: event_data.TokenMoved) -> None:
     del state.tokens[data["token"]]
     state.kept.pop(data["token"], None)
     state.discarded += 1
 
 
-def _scheduled(state: State, event: Event, data: Scheduled) -> None:
+def _scheduled(state: State, event: Event, data: event_data.Scheduled) -> None:
     step, run_id, tokens = data["step"], event.run or "", data["tokens"]
     for token in tokens:
         del state.tokens[token]
@@ -197,7 +174,7 @@ def _scheduled(state: State, event: Event, data: Scheduled) -> None:
         state.leases[data["lease"]] = Lease(id=data["lease"], run=run_id, share=data.get("share", 1))
 
 
-def _take_kept(state: State, run: Run, data: Scheduled) -> None:
+def _take_kept(state: State, run: Run, data: event_data.Scheduled) -> None:
     """A run that goes on with what a retry kept of its loop has the iterations that are over."""
     for token in run.tokens:
         finished = state.kept.pop(token, None)
@@ -216,7 +193,7 @@ def _bar_others(state: State, join: str, run_id: str) -> None:
             fragment.run = {**fragment.run, "barred": [*fragment.run["barred"], join]}
 
 
-def _granted(state: State, event: Event, data: LeaseMoved) -> None:
+def _granted(state: State, event: Event, data: event_data.LeaseMoved) -> None:
     existing = state.leases.get(data["lease"])
     if existing is not None:
         existing.out, existing.given = True, list(state.runs[existing.run].answers_left())
@@ -235,7 +212,7 @@ def _granted(state: State, event: Event, data: LeaseMoved) -> None:
         loop.next = max(loop.next, data["hi"])
 
 
-def _step_started(state: State, event: Event, data: StepStarted) -> None:
+def _step_started(state: State, event: Event, data: event_data.StepStarted) -> None:
     run = state.runs[event.run or ""]
     lease = state.leases.get(data.get("lease", run.id))
     if lease is not None:
@@ -247,7 +224,7 @@ def _step_started(state: State, event: Event, data: StepStarted) -> None:
             run.timeout_at = event.ts + run.timeout_ms
 
 
-def _checkpointed(state: State, event: Event, data: Checkpointed) -> None:
+def _checkpointed(state: State, event: Event, data: event_data.Checkpointed) -> None:
     run = state.runs[event.run or ""]
     frames = data["frames"]
     _forget(state, run, lambda address: _is_passed(address, frames))
@@ -257,11 +234,11 @@ def _checkpointed(state: State, event: Event, data: Checkpointed) -> None:
         lease.progressed = True
 
 
-def _task_done(state: State, event: Event, data: NoData) -> None:
+def _task_done(state: State, event: Event, data: event_data.NoData) -> None:
     state.tasks += 1
 
 
-def _parked(state: State, event: Event, data: TaskParked) -> None:
+def _parked(state: State, event: Event, data: event_data.TaskParked) -> None:
     call = data.get("call")
     parked = Parked(
         label=event.label or "",
@@ -281,7 +258,7 @@ def _parked(state: State, event: Event, data: TaskParked) -> None:
         state.children[parked.child] = f"{event.run} {event.at or ''}"
 
 
-def _resumed_task(state: State, event: Event, data: TaskResumed) -> None:
+def _resumed_task(state: State, event: Event, data: event_data.TaskResumed) -> None:
     run = state.runs[event.run or ""]
     parked = run.parked[event.at or ""]
     if data.get("dropped"):
@@ -293,7 +270,7 @@ def _resumed_task(state: State, event: Event, data: TaskResumed) -> None:
         del state.signals[data["consumed"]]
 
 
-def _child_waiting(state: State, event: Event, data: ChildWaiting) -> None:
+def _child_waiting(state: State, event: Event, data: event_data.ChildWaiting) -> None:
     parked = state.runs[event.run or ""].parked[event.at or ""]
     parked.child_waits, parked.child_seq = data["waits"], data["child_seq"]
 
@@ -306,13 +283,13 @@ def outer_index(address: str | None) -> int | None:
     return None
 
 
-def _loop_started(state: State, event: Event, data: LoopStarted) -> None:
+def _loop_started(state: State, event: Event, data: event_data.LoopStarted) -> None:
     loop = state.runs[event.run or ""].loop
     if loop is not None and "chunk" in data:
         loop.limit, loop.chunk = data["max_in_flight"], data["chunk"] or 0
 
 
-def _iteration_started(state: State, event: Event, data: NoData) -> None:
+def _iteration_started(state: State, event: Event, data: event_data.NoData) -> None:
     index = outer_index(event.at)
     loop = state.runs[event.run or ""].loop
     if index is not None and loop is not None:
@@ -419,7 +396,7 @@ def _within(address: str, block: str | None) -> bool:
     return block is not None and (address == block or address.startswith((f"{block}/", f"{block}[")))
 
 
-def _ended(state: State, event: Event, data: RunEnded) -> None:
+def _ended(state: State, event: Event, data: event_data.RunEnded) -> None:
     run_id = event.run or ""
     step = step_of(run_id)
     run = state.runs.pop(run_id)
@@ -448,7 +425,7 @@ def _ended(state: State, event: Event, data: RunEnded) -> None:
         fragment = state.fragments.get(fragment.run["fragment"] or "")
 
 
-def _patched(state: State, event: Event, data: Patched) -> None:
+def _patched(state: State, event: Event, data: event_data.Patched) -> None:
     before, pairs = state.ctx, data["patch"]
     state.ctx = patch.apply(before, pairs)
     keys = [path[0] for path, _ in pairs]
@@ -459,7 +436,7 @@ def _patched(state: State, event: Event, data: Patched) -> None:
             scheduling_scopes.remember(run.ctx_then, before, keys)
 
 
-def _lease_expired(state: State, event: Event, data: LeaseMoved) -> None:
+def _lease_expired(state: State, event: Event, data: event_data.LeaseMoved) -> None:
     lease = state.leases[data["lease"]]
     lease.epoch = data["epoch"]
     lease.worker, lease.out = None, False
@@ -478,7 +455,7 @@ def _release_marks(loop: LoopState, lease: Lease) -> None:
             marks[index] = PENDING
 
 
-def _lease_closed(state: State, event: Event, data: LeaseMoved) -> None:
+def _lease_closed(state: State, event: Event, data: event_data.LeaseMoved) -> None:
     lease = state.leases.pop(data["lease"])
     loop = state.runs[lease.run].loop
     if loop is not None:
@@ -486,12 +463,12 @@ def _lease_closed(state: State, event: Event, data: LeaseMoved) -> None:
         loop.quick = (event.ts - lease.since) * lease.share < QUICK_MS * size
 
 
-def _paused(state: State, event: Event, data: Controlled) -> None:
+def _paused(state: State, event: Event, data: event_data.Controlled) -> None:
     state.status = "paused"
     state.paused_at, state.paused_by = event.ts, data.get("by")
 
 
-def _resumed(state: State, event: Event, data: NoData) -> None:
+def _resumed(state: State, event: Event, data: event_data.NoData) -> None:
     paused_at = state.paused_at or event.ts
     state.status, state.paused_at, state.paused_by, state.until = "running", None, None, None
     for run in state.runs.values():
@@ -499,25 +476,25 @@ def _resumed(state: State, event: Event, data: NoData) -> None:
             run.timeout_at += event.ts - max(paused_at, run.started_at or paused_at)
 
 
-def _cancelled(state: State, event: Event, data: Controlled) -> None:
+def _cancelled(state: State, event: Event, data: event_data.Controlled) -> None:
     state.error = data.get("error")
 
 
-def _signalled(state: State, event: Event, data: Signalled) -> None:
+def _signalled(state: State, event: Event, data: event_data.Signalled) -> None:
     state.signals.append({"name": data["signal"], "payload": data.get("payload")})
 
 
-def _extended(state: State, event: Event, data: Extended) -> None:
+def _extended(state: State, event: Event, data: event_data.Extended) -> None:
     state.fragments[event.run or ""] = Fragment(
         origin=event.run or "", step=data["step"], steps=data["steps"], run=data["origin"]
     )
 
 
-def _fragment_ended(state: State, event: Event, data: NoData) -> None:
+def _fragment_ended(state: State, event: Event, data: event_data.NoData) -> None:
     state.fragments[event.run or ""].ended = True
 
 
-def _finished(state: State, event: Event, data: Finished) -> None:
+def _finished(state: State, event: Event, data: event_data.Finished) -> None:
     state.status = data["status"]
     state.ended_at = event.ts
     state.output = data.get("output")
@@ -525,13 +502,13 @@ def _finished(state: State, event: Event, data: Finished) -> None:
     state.failing = False
 
 
-def _processed(state: State, event: Event, data: Finished) -> None:
+def _processed(state: State, event: Event, data: event_data.Finished) -> None:
     state.status = data["status"]
     state.ended_at = event.ts
     state.error = data.get("error", state.error)
 
 
-def _routed(state: State, event: Event, data: Routed) -> None:
+def _routed(state: State, event: Event, data: event_data.Routed) -> None:
     if "failure" in data:
         _note_failure(state, data["failure"])
     if "fails" in data and not state.failing:

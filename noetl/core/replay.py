@@ -10,19 +10,10 @@ from typing import Any
 
 import msgspec
 
+from noetl.core import event_data
 from noetl.core.decide import decide
 from noetl.core.deciding.synthesize import with_fragments
 from noetl.core.event import TERMINAL, Event
-from noetl.core.event_data import (
-    Extended,
-    Finished,
-    LoopStarted,
-    Patched,
-    Routed,
-    RunEnded,
-    Scheduled,
-    TokenMoved,
-)
 from noetl.core.fold import evolve, fold, together
 from noetl.core.message import Message, Report, Start
 from noetl.core.program.evaluator import EvaluationError, GuardResult, Place, SetResult
@@ -127,14 +118,14 @@ class RecordedEvaluator:
         return EvaluationError(error.get("kind", "template"), error.get("message", "not recorded"), details)
 
 
-def _read_admission(answers: Answers, event: Event, data: TokenMoved) -> None:
+def _read_admission(answers: Answers, event: Event, data: event_data.TokenMoved) -> None:
     for index, guard in enumerate(data.get("guards", ())):
         answers["admit", data["step"], index, data["token"]] = (guard["value"], guard["seen"])
     if "would_be" in data:
         answers["input", data["would_be"]] = data.get("input")
 
 
-def _read_scheduled(answers: Answers, event: Event, data: Scheduled) -> None:
+def _read_scheduled(answers: Answers, event: Event, data: event_data.Scheduled) -> None:
     run = event.run or ""
     if data.get("place") != "input":
         answers["input", run] = data.get("input")
@@ -151,12 +142,12 @@ def _read_scheduled(answers: Answers, event: Event, data: Scheduled) -> None:
         answers["limits", run, "max_in_flight"] = data.get("max_in_flight", data.get("share", 1))
 
 
-def _read_loop(answers: Answers, event: Event, data: LoopStarted) -> None:
+def _read_loop(answers: Answers, event: Event, data: event_data.LoopStarted) -> None:
     if "chunk" in data:
         answers["limits", event.run or "", "chunk"] = data["chunk"]
 
 
-def _read_terminal(answers: Answers, event: Event, data: RunEnded) -> None:
+def _read_terminal(answers: Answers, event: Event, data: event_data.RunEnded) -> None:
     run = event.run or ""
     if "was" not in data:  # else its output or set could not be judged, which the error says
         answers["output", run] = (data.get("output") or {}).get("data")
@@ -167,7 +158,7 @@ def _read_terminal(answers: Answers, event: Event, data: RunEnded) -> None:
         answers["error", run] = data.get("error") or {}
 
 
-def _read_next(answers: Answers, event: Event, data: Routed) -> None:
+def _read_next(answers: Answers, event: Event, data: event_data.Routed) -> None:
     run = event.run or ""
     if "error" in data:
         answers["arc-error", run] = {"kind": data.get("kind", "template"), "message": data["error"]}
@@ -179,17 +170,17 @@ def _read_next(answers: Answers, event: Event, data: Routed) -> None:
         answers["arc-args", run, index] = arc.get("args") or {}
 
 
-def _read_patched(answers: Answers, event: Event, data: Patched) -> None:
+def _read_patched(answers: Answers, event: Event, data: event_data.Patched) -> None:
     if data["origin"] == "run" and event.at is None:
         pairs = [[["ctx", *path], value] for path, value in data["patch"]]
         answers.setdefault(("merge", event.run or ""), []).extend(pairs)
 
 
-def _read_finished(answers: Answers, event: Event, data: Finished) -> None:
+def _read_finished(answers: Answers, event: Event, data: event_data.Finished) -> None:
     answers[_WHOLE] = data.get("error") or {}
 
 
-def _read_extended(answers: Answers, event: Event, data: Extended) -> None:
+def _read_extended(answers: Answers, event: Event, data: event_data.Extended) -> None:
     answers["synthesize", event.run or ""] = data["steps"]
 
 

@@ -7,28 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from noetl.core import event_data
 from noetl.core.deciding.waiting_status import status_of
 from noetl.core.event import TERMINAL, Event, step_of
-from noetl.core.event_data import (
-    ArcRecord,
-    Controlled,
-    Enqueued,
-    Evaluated,
-    Extended,
-    Finished,
-    LeaseMoved,
-    LoopRestored,
-    Rejected,
-    Requested,
-    Restored,
-    Routed,
-    RunEnded,
-    Scheduled,
-    Signalled,
-    TaskDone,
-    TaskParked,
-    TokenMoved,
-)
 from noetl.core.fold import evolve
 from noetl.core.reading import explain_text
 from noetl.core.shapes import Failure, ScopeValues
@@ -102,57 +83,57 @@ class _Story:
 
     # The request and the end
 
-    def _requested(self, seq: int, event: Event, data: Requested) -> None:
+    def _requested(self, seq: int, event: Event, data: event_data.Requested) -> None:
         origin = f", going on from execution {data['retry_of']}" if data.get("retry_of") else ""
         parent = data.get("parent")
         by = f"step run {parent['run']} of execution {parent['execution_id']}" if parent else data.get("by")
         self.say(seq, "execution", f"requested by {by}{origin}", payload=data.get("payload"))
 
-    def _evaluated(self, seq: int, event: Event, data: Evaluated) -> None:
+    def _evaluated(self, seq: int, event: Event, data: event_data.Evaluated) -> None:
         if "error" in data:
             self.summary = f"the request could not be carried out: {explain_text.error(data['error'])}"
             self.say(seq, "execution", self.summary, error=data["error"])
 
-    def _restored(self, seq: int, event: Event, data: Restored) -> None:
+    def _restored(self, seq: int, event: Event, data: event_data.Restored) -> None:
         if data.get("more"):
             return  # what had no room in the event before
         steps = ", ".join(data.get("steps", {})) or "nothing"
         self.say(seq, "execution", f"kept of execution {data['of']}: {steps}", steps=data.get("steps", {}))
 
-    def _loop_restored(self, seq: int, event: Event, data: LoopRestored) -> None:
+    def _loop_restored(self, seq: int, event: Event, data: event_data.LoopRestored) -> None:
         count = len(data["iterations"])
         text = f"{count} of {data['total']} iterations are kept and do not run again"
         self.say(seq, "loop", text, step=data["step"])
 
-    def _controlled(self, seq: int, event: Event, data: Controlled) -> None:
+    def _controlled(self, seq: int, event: Event, data: event_data.Controlled) -> None:
         what = event.name.partition(".")[2]
         why = f": {data['why']}" if data.get("why") else ""
         self.say(seq, "execution", f"{what} by {data.get('by')}{why}")
 
-    def _signalled(self, seq: int, event: Event, data: Signalled) -> None:
+    def _signalled(self, seq: int, event: Event, data: event_data.Signalled) -> None:
         self.say(seq, "execution", f"the signal '{data['signal']}' came", payload=data.get("payload"))
 
-    def _finished(self, seq: int, event: Event, data: Finished) -> None:
+    def _finished(self, seq: int, event: Event, data: event_data.Finished) -> None:
         self.summary = _ending(data, self.reasons, self.state.unanswered)
         self.say(seq, "execution", self.summary, error=data.get("error"))
 
     # Tokens
 
-    def _enqueued(self, seq: int, event: Event, data: Enqueued) -> None:
+    def _enqueued(self, seq: int, event: Event, data: event_data.Enqueued) -> None:
         came = data.get("from_run") or data.get("from")
         self.sources[data["token"]] = f"from {came}" if came else "as the first one"
 
-    def _held(self, seq: int, event: Event, data: TokenMoved) -> None:
+    def _held(self, seq: int, event: Event, data: event_data.TokenMoved) -> None:
         came, others = self.sources[data["token"]], ", ".join(data["waits_for"])
         text = f"the token that came {came} waits here: another may still come from {others}"
         self.say(seq, "token", text, step=data["step"], waits_for=data["waits_for"])
 
-    def _claimed(self, seq: int, event: Event, data: TokenMoved) -> None:
+    def _claimed(self, seq: int, event: Event, data: event_data.TokenMoved) -> None:
         if data.get("rule") is not None:
             text = explain_text.admission(data["rule"], data.get("guards", ()), allowed=True)
             self.say(seq, "token", text, step=data["step"], rule=data["rule"], guards=data.get("guards"))
 
-    def _refused(self, seq: int, event: Event, data: TokenMoved) -> None:
+    def _refused(self, seq: int, event: Event, data: event_data.TokenMoved) -> None:
         came = f"the token that came {self.sources[data['token']]} is refused"
         if data.get("reason") == "join":
             text = f"{came}: this join runs for the first token only, and that was another"
@@ -162,13 +143,13 @@ class _Story:
             )
         self.say(seq, "token", text, step=data["step"], rule=data.get("rule"), guards=data.get("guards"))
 
-    def _discarded(self, seq: int, event: Event, data: TokenMoved) -> None:
+    def _discarded(self, seq: int, event: Event, data: event_data.TokenMoved) -> None:
         text = f"the token that came {self.sources[data['token']]} is discarded: {data['reason']}"
         self.say(seq, "token", text, step=data["step"])
 
     # Runs
 
-    def _scheduled(self, seq: int, event: Event, data: Scheduled) -> None:
+    def _scheduled(self, seq: int, event: Event, data: event_data.Scheduled) -> None:
         came = " and ".join(dict.fromkeys(self.sources[token] for token in data["tokens"]))
         many = f"{len(data['tokens'])} tokens that came {came} met" if len(data["tokens"]) > 1 else ""
         text = f"runs ({event.run}): {many or f'a token came {came}'}"
@@ -176,19 +157,19 @@ class _Story:
             text += f"; it could not start: {explain_text.error(data['problem'])}"
         self.say(seq, "step", text, event, input=data.get("input"))
 
-    def _expired(self, seq: int, event: Event, data: LeaseMoved) -> None:
+    def _expired(self, seq: int, event: Event, data: event_data.LeaseMoved) -> None:
         cause = explain_text.again(
             "returned" if event.name == "lease.returned" else data.get("why", "silent")
         )
         self.say(seq, "step", f"its work {cause} and goes out again from where it stood", event)
 
-    def _parked(self, seq: int, event: Event, data: TaskParked) -> None:
+    def _parked(self, seq: int, event: Event, data: event_data.TaskParked) -> None:
         self._repeat(seq, event, "parked", f"waits for {explain_text.waiting(data)}", {})
 
-    def _rejected(self, seq: int, event: Event, data: Rejected) -> None:
+    def _rejected(self, seq: int, event: Event, data: event_data.Rejected) -> None:
         self.say(seq, "step", f"a reported {data['event']} was not accepted: {data['why']}", event)
 
-    def _task_done(self, seq: int, event: Event, data: TaskDone) -> None:
+    def _task_done(self, seq: int, event: Event, data: event_data.TaskDone) -> None:
         directive, place = data.get("do", "continue"), (event.run, event.at, event.label, str(event.visit))
         exhausted = directive == "fail" and place in self.retrying
         self.retrying.discard(place)
@@ -218,7 +199,7 @@ class _Story:
                     decision.examples[-1][0], "task", text, event, task=task, do=what, count=decision.count
                 )
 
-    def _ended(self, seq: int, event: Event, data: RunEnded) -> None:
+    def _ended(self, seq: int, event: Event, data: event_data.RunEnded) -> None:
         self._tell_repeated(event)
         output = data.get("output") or {}
         counts = explain_text.loop(output.get("loop"))
@@ -230,7 +211,7 @@ class _Story:
             text += f"; not set, because a value was missing: {', '.join(data['left_out'])}"
         self.say(seq, "step", text, event, error=data.get("error"))
 
-    def _routed(self, seq: int, event: Event, data: Routed) -> None:
+    def _routed(self, seq: int, event: Event, data: event_data.Routed) -> None:
         if "error" in data:
             self.say(seq, "arc", f"its arcs could not be evaluated: {data['error']}", event)
             return
@@ -244,7 +225,7 @@ class _Story:
         elif "failure" in data:
             self.say(seq, "arc", explain_text.taken(data["failure"]), event)
 
-    def _extended(self, seq: int, event: Event, data: Extended) -> None:
+    def _extended(self, seq: int, event: Event, data: event_data.Extended) -> None:
         names = ", ".join(str(item["step"]) for item in data["steps"])
         self.say(seq, "step", f"added steps to the workflow: {names}", event)
 
@@ -272,11 +253,11 @@ class _Story:
         return Reason(self.state.seq, "step", text, step)
 
 
-def _only(record: ArcRecord) -> dict[str, object]:
+def _only(record: event_data.ArcRecord) -> dict[str, object]:
     return {key: value for key, value in record.items() if key in ("matched", "seen", "asked")}
 
 
-def _ending(data: Finished, reasons: list[Reason], unanswered: Failure | None) -> str:
+def _ending(data: event_data.Finished, reasons: list[Reason], unanswered: Failure | None) -> str:
     if data["status"] == "completed":
         failed = data["counts"].get("failed_iterations", 0) if "counts" in data else 0
         without = f", and {explain_text.failed_iterations(failed)}" if failed else ""
@@ -294,7 +275,7 @@ def _ending(data: Finished, reasons: list[Reason], unanswered: Failure | None) -
     return f"it failed because step '{step}' {why}: {explain_text.error(error)}"
 
 
-def _directive(event: Event, data: TaskDone, *, exhausted: bool) -> str | None:
+def _directive(event: Event, data: event_data.TaskDone, *, exhausted: bool) -> str | None:
     """What a task's policy chose, when that was more than going on."""
     directive, output = data.get("do", "continue"), data.get("output") or {}
     place = "before" if "before" in data else "rule"
@@ -315,7 +296,7 @@ def _directive(event: Event, data: TaskDone, *, exhausted: bool) -> str | None:
     return f"went on{error}: {rule}" if error else None
 
 
-def _is_plumbing(event: Event, data: TaskDone) -> bool:
+def _is_plumbing(event: Event, data: event_data.TaskDone) -> bool:
     """Whether a generated task (its label has a dot) only passed on, and chose nothing the author wrote."""
     generated = "." in (event.label or "") and "before" in data
     return generated and (data.get("do") == "skip" or data["before"] == "else")
@@ -330,7 +311,7 @@ def _doing(run: Run) -> str:
     return "is running" if run.started_at is not None else "has not been started by a worker"
 
 
-def _facts(parked: Parked) -> TaskParked:
+def _facts(parked: Parked) -> event_data.TaskParked:
     return {
         "signal": parked.signal,
         "approval": parked.approval,

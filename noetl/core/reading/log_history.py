@@ -8,18 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from noetl.core import event_data
 from noetl.core.event import TERMINAL, Event
-from noetl.core.event_data import (
-    Enqueued,
-    LoopRestored,
-    NoData,
-    Patched,
-    Restored,
-    Routed,
-    RunEnded,
-    Scheduled,
-    TokenMoved,
-)
 from noetl.core.fold import evolve, outer_index, together
 from noetl.core.shapes import Failure, IterationRecord, Output, Patch, TokenParts
 from noetl.core.state import State
@@ -86,7 +76,9 @@ class LogHistory:
     tokens: dict[str, PastToken] = field(default_factory=dict)
     runs: dict[str, PastRun] = field(default_factory=dict)
     patches: list[tuple[str, int | None, Patch]] = field(default_factory=list)  # run, iteration, patch
-    base: Restored = field(default_factory=Restored)  # what it had kept itself, when it was a retry
+    base: event_data.Restored = field(
+        default_factory=event_data.Restored
+    )  # what it had kept itself, when it was a retry
     loops: dict[str, PastLoop] = field(default_factory=dict)  # kept iterations, by token
 
     @classmethod
@@ -100,25 +92,25 @@ class LogHistory:
             evolve(past.state, event)
         return past
 
-    def _restored(self, event: Event, data: Restored) -> None:
+    def _restored(self, event: Event, data: event_data.Restored) -> None:
         merged = {key: together(self.base.get(key), value) for key, value in data.items()}
-        self.base = cast("Restored", {**self.base, **merged})
+        self.base = cast("event_data.Restored", {**self.base, **merged})
 
-    def _loop_restored(self, event: Event, data: LoopRestored) -> None:
+    def _loop_restored(self, event: Event, data: event_data.LoopRestored) -> None:
         loop = self.loops.setdefault(data["token"], PastLoop(data["total"], data.get("collection")))
         loop.done |= data["iterations"]
 
-    def _enqueued(self, event: Event, data: Enqueued) -> None:
+    def _enqueued(self, event: Event, data: event_data.Enqueued) -> None:
         parts = cast("TokenParts", {key: value for key, value in data.items() if key in TOKEN_PARTS})
         restored = len(self.tokens) < self.base.get("tokens", 0)
         origin = None if restored else data.get("from_run")  # a run of the log that it was kept from
         self.tokens[data["token"]] = PastToken(parts, origin, data.get("fragment"))
 
-    def _discarded(self, event: Event, data: TokenMoved) -> None:
+    def _discarded(self, event: Event, data: event_data.TokenMoved) -> None:
         token = self.tokens[data["token"]]
         token.discarded, token.barred = True, self.state.tokens[data["token"]].barred
 
-    def _scheduled(self, event: Event, data: Scheduled) -> None:
+    def _scheduled(self, event: Event, data: event_data.Scheduled) -> None:
         run_id = event.run or ""
         run = self.runs[run_id] = PastRun(data["step"], data["tokens"], data.get("fragment"))
         for token in data["tokens"]:
@@ -135,12 +127,12 @@ class LogHistory:
             outcome.pop("error", None)
             run.loop.done[str(index)] = outcome
 
-    def _iteration_failed(self, event: Event, data: NoData) -> None:
+    def _iteration_failed(self, event: Event, data: event_data.NoData) -> None:
         run, index = self.runs[event.run or ""], _outermost(event.at)
         if index is not None and run.loop is not None:
             run.loop.flawed.add(index)
 
-    def _ended(self, event: Event, data: RunEnded) -> None:
+    def _ended(self, event: Event, data: event_data.RunEnded) -> None:
         run = self.runs[event.run or ""]
         run.ended, run.result = event.name, bool(data.get("result"))
         run.barred = self.state.runs[event.run or ""].barred
@@ -151,10 +143,10 @@ class LogHistory:
         if event.name == "loop.done" and not run.failed_iterations:
             run.loop = None  # nothing of it can be left to do
 
-    def _patched(self, event: Event, data: Patched) -> None:
+    def _patched(self, event: Event, data: event_data.Patched) -> None:
         self.patches.append((event.run or "", _outermost(event.at), data["patch"]))
 
-    def _routed(self, event: Event, data: Routed) -> None:
+    def _routed(self, event: Event, data: event_data.Routed) -> None:
         run = self.runs[event.run or ""]
         run.routed, run.fails = True, "fails" in data or "error" in data
         run.failure = data.get("failure")

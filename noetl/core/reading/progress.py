@@ -9,36 +9,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from noetl.core import event_data
 from noetl.core.event import TERMINAL, Event, iso, step_of
-from noetl.core.event_data import (
-    ArcRecord,
-    Controlled,
-    NoData,
-    Restored,
-    Routed,
-    RunEnded,
-    Scheduled,
-    TaskDone,
-    TokenMoved,
-)
 from noetl.core.fold import evolve
-from noetl.core.reading.views import (
-    ArcProgress,
-    ExecutionProgress,
-    LiveToken,
-    Refusal,
-    StatusTurn,
-    StepProgress,
-    TokenHold,
-    Wait,
-)
+from noetl.core.reading import views
 from noetl.core.shapes import ErrorObject, LoopCounts
 from noetl.core.state import Run, State
 
 REFUSALS_MOST = 500
 
 
-class Turn(Controlled, total=False):
+class Turn(event_data.Controlled, total=False):
     """What is read of the events that change the status of an execution."""
 
     status: str
@@ -70,7 +51,7 @@ class _Arc:
     not_taken: int = 0
     not_asked: int = 0
     seq: int = 0
-    record: ArcRecord = field(default_factory=ArcRecord)
+    record: event_data.ArcRecord = field(default_factory=event_data.ArcRecord)
 
 
 class Progress:
@@ -80,9 +61,9 @@ class Progress:
         self.state = State(execution_id)
         self._steps: dict[str, _Step] = {}
         self._arcs: dict[tuple[str, int], _Arc] = {}
-        self._refusals: deque[Refusal] = deque(maxlen=REFUSALS_MOST)
-        self._history: list[StatusTurn] = []
-        self._holds: dict[str, TokenHold] = {}
+        self._refusals: deque[views.Refusal] = deque(maxlen=REFUSALS_MOST)
+        self._history: list[views.StatusTurn] = []
+        self._holds: dict[str, views.TokenHold] = {}
         self._since: dict[str, dict[str, int]] = {}  # run -> address -> when it began to wait
         self._ts = 0
 
@@ -101,21 +82,21 @@ class Progress:
 
     def _turned(self, seq: int, event: Event, data: Turn) -> None:
         status = data.get("status") or STATUS_AFTER[event.name]
-        turn: StatusTurn = {"seq": seq, "at": iso(event.ts), "status": status}
+        turn: views.StatusTurn = {"seq": seq, "at": iso(event.ts), "status": status}
         if by := data.get("by"):
             turn["by"] = by
         if why := data.get("why"):
             turn["why"] = why
         self._history.append(turn)
 
-    def _restored(self, seq: int, event: Event, data: Restored) -> None:
+    def _restored(self, seq: int, event: Event, data: event_data.Restored) -> None:
         for name in data.get("steps", {}):
             self._step(name).last = "kept"
 
-    def _held(self, seq: int, event: Event, data: TokenMoved) -> None:
+    def _held(self, seq: int, event: Event, data: event_data.TokenMoved) -> None:
         self._holds[data["token"]] = {"seq": seq, "at": iso(event.ts), "waits_for": data["waits_for"]}
 
-    def _refused(self, seq: int, event: Event, data: TokenMoved) -> None:
+    def _refused(self, seq: int, event: Event, data: event_data.TokenMoved) -> None:
         self._step(data["step"]).refused += 1
         token = self.state.tokens[data["token"]]
         self._refusals.append(
@@ -129,7 +110,7 @@ class Progress:
             }
         )
 
-    def _scheduled(self, seq: int, event: Event, data: Scheduled) -> None:
+    def _scheduled(self, seq: int, event: Event, data: event_data.Scheduled) -> None:
         step = self._step(data["step"])
         for token in data["tokens"]:
             self._holds.pop(token, None)
@@ -137,14 +118,14 @@ class Progress:
         step.started_at = step.started_at or event.ts
         step.loop = None
 
-    def _parked(self, seq: int, event: Event, data: NoData) -> None:
+    def _parked(self, seq: int, event: Event, data: event_data.NoData) -> None:
         self._since.setdefault(event.run or "", {})[event.at or ""] = event.ts
 
-    def _task_done(self, seq: int, event: Event, data: TaskDone) -> None:
+    def _task_done(self, seq: int, event: Event, data: event_data.TaskDone) -> None:
         if data.get("do") == "retry":
             self._step(step_of(event.run or "")).retries += 1
 
-    def _ended(self, seq: int, event: Event, data: RunEnded) -> None:
+    def _ended(self, seq: int, event: Event, data: event_data.RunEnded) -> None:
         run = self.state.runs[event.run or ""]
         step = self._step(run.step)
         self._since.pop(run.id, None)
@@ -159,7 +140,7 @@ class Progress:
         elif run.loop is not None:
             step.loop = run.loop.so_far()
 
-    def _routed(self, seq: int, event: Event, data: Routed) -> None:
+    def _routed(self, seq: int, event: Event, data: event_data.Routed) -> None:
         source = step_of(event.run or "")
         for order, record in enumerate(data.get("arcs", ())):
             arc = self._arcs.setdefault((source, order), _Arc(record["step"]))
@@ -171,7 +152,7 @@ class Progress:
 
     # What is shown
 
-    def view(self) -> ExecutionProgress:
+    def view(self) -> views.ExecutionProgress:
         """The graph's colours, counts and tokens."""
         state = self.state
         return {
@@ -188,7 +169,7 @@ class Progress:
             "error": state.error,
         }
 
-    def _step_view(self, name: str, step: _Step) -> StepProgress:
+    def _step_view(self, name: str, step: _Step) -> views.StepProgress:
         live = [run for run in self.state.runs.values() if run.step == name]
         loops = [run.loop for run in live if run.loop is not None]
         return {
@@ -206,12 +187,12 @@ class Progress:
             "error": step.error,
         }
 
-    def _token_view(self, token_id: str) -> LiveToken:
+    def _token_view(self, token_id: str) -> views.LiveToken:
         token = self.state.tokens[token_id]
         hold = self._holds.get(token_id) if token.held else None
         return {"id": token_id, "step": token.step, "from": token.source, "held": token.held, "hold": hold}
 
-    def _waits(self, run: Run) -> list[Wait]:
+    def _waits(self, run: Run) -> list[views.Wait]:
         return [
             {
                 "run": run.id,
@@ -240,7 +221,7 @@ def _status(step: _Step, live: list[Run]) -> str:
     return "running" if started else "queued"
 
 
-def _arc_view(source: str, order: int, arc: _Arc) -> ArcProgress:
+def _arc_view(source: str, order: int, arc: _Arc) -> views.ArcProgress:
     return {
         "from": source,
         "to": arc.to,
