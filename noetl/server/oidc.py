@@ -13,6 +13,8 @@ from noetl.server.access import NotProven, Who
 
 if TYPE_CHECKING:
     from aiohttp import StreamReader
+    from joserfc.jwk import KeySet
+    from joserfc.jwt import JWTClaimsRegistry
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 LEEWAY_S = 60
@@ -42,7 +44,7 @@ class Provider:
         self, oidc: Oidc, now: Callable[[], float] = time.time, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._oidc, self._now, self._clock = oidc, now, clock
-        self._keys: Any = None
+        self._keys: KeySet | None = None
         self._asked_at = float("-inf")
         self._asking = asyncio.Lock()
 
@@ -64,7 +66,7 @@ class Provider:
             raise NotProven("the token is not one of this server's, nor of its provider") from None
         return self._who(token.claims)
 
-    def _registry(self) -> Any:
+    def _registry(self) -> "JWTClaimsRegistry":
         from joserfc.jwt import JWTClaimsRegistry
 
         return JWTClaimsRegistry(
@@ -88,7 +90,7 @@ class Provider:
         name = str(claims.get("preferred_username") or claims.get("email") or subject)[:200]
         return Who(name, scopes, prefixes, key=f"oidc:{subject}")
 
-    async def _keys_with(self, key_id: object) -> Any:
+    async def _keys_with(self, key_id: object) -> "KeySet":
         """The provider's keys; asked for again when they are old or lack the one that is named."""
         async with self._asking:
             age = self._clock() - self._asked_at
@@ -109,7 +111,7 @@ class Provider:
             if self._keys is None:
                 raise
 
-    async def _fetch(self) -> Any:
+    async def _fetch(self) -> "KeySet":
         from joserfc.jwk import KeySet
 
         place = self._oidc.jwks

@@ -10,6 +10,9 @@ An append is refused with error kind `too_large`, before anything is added, when
 Parquet needs the extra `parquet`.
 """
 
+import csv
+import datetime
+import glob
 import hashlib
 import os
 from typing import Annotated, Literal
@@ -120,7 +123,6 @@ def _addition(path: str, content: Json, form: Format) -> bytes:
         raise Failed("format", f"{form} cannot be appended to; use jsonl or csv")
     if form != "csv" or not os.path.exists(path) or os.path.getsize(path) == 0:
         return encode(content, form)
-    import csv
 
     with open(path, encoding="utf-8-sig", newline="") as file:
         columns = next(csv.reader(file))
@@ -144,7 +146,6 @@ def _append(path: str, raw: bytes, max_bytes: int) -> int:
 
 
 def _list(path: str, files: Files, knobs: Knobs, call: Call) -> Envelope:
-    import glob
 
     if not os.path.isdir(path):
         raise FileNotFoundError(path)
@@ -160,7 +161,6 @@ def _list(path: str, files: Files, knobs: Knobs, call: Call) -> Envelope:
 
 
 def _entry(path: str, call: Call) -> dict[str, Json]:
-    import datetime
 
     status = os.stat(path)
     modified = datetime.datetime.fromtimestamp(status.st_mtime, datetime.UTC)

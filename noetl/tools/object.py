@@ -14,6 +14,7 @@ Remote stores need the extra `server`; NATS needs the extra `nats`.
 import hashlib
 from typing import Annotated, Literal
 
+from noetl.core.values.output import is_reference
 from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok, reference
@@ -96,7 +97,6 @@ async def _put(objects: Objects, key: str, place: Bucket, call: Call) -> Envelop
 
 async def _content(content: Json, call: Call) -> Json:
     """The content itself; a reference is resolved first."""
-    from noetl.core.values.output import is_reference
     from noetl.tools.resolve import Resolve
     from noetl.tools.resolve import run as resolve
 

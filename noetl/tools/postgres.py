@@ -35,6 +35,7 @@ from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
 from noetl.ports.tool import Input, Seconds, Size, define, doc, read_knobs
 from noetl.tools.parts.postgres_copy import changed_rows, load, rows_of
+from noetl.tools.parts.postgres_values import bind, from_pg
 from noetl.tools.parts.spill import gather
 from noetl.tools.parts.sql import (
     MAX_ROWS,
@@ -171,7 +172,6 @@ async def _statement(
     connection: "Connection", params: Params | None, rows_max: int, call: Call, text: str
 ) -> Result:
     from noetl.tools.parts.postgres_link import types_of
-    from noetl.tools.parts.postgres_values import bind
 
     text, values = _number_values(text, params)
     prepared = await connection.prepare(text)
@@ -203,7 +203,6 @@ async def _run_typed(
     None when they are not known, or not any more: the server refused it, and nothing was done.
     """
     from noetl.tools.parts.postgres_link import UNSENT, driver, types_of
-    from noetl.tools.parts.postgres_values import bind
 
     text, values = _number_values(statement, params)
     types = types_of(call).get(text)
@@ -225,8 +224,6 @@ async def _chunks(
     connection: "Connection", prepared: "PreparedStatement", arguments: list[object], word: str
 ) -> AsyncGenerator[list[list[object]], None]:
     """Rows a piece at a time where a cursor can be had; other statements give theirs at once."""
-    from noetl.tools.parts.postgres_values import from_pg
-
     if word not in ("SELECT", "WITH", "VALUES", "TABLE"):
         yield [[from_pg(value) for value in record.values()] for record in await prepared.fetch(*arguments)]
         return

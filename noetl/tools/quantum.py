@@ -14,6 +14,7 @@ between them.
 import base64
 import zlib
 from typing import Annotated, Literal
+from urllib.parse import quote
 
 import msgspec
 
@@ -115,8 +116,6 @@ def _unpack(name: str) -> tuple[str, int, int]:
 
 async def _remote(job: Job, call: Call) -> Envelope:
     """A service that keeps jobs: submit, ask, fetch."""
-    from urllib.parse import quote
-
     from noetl.tools import get
 
     url = job.backend.rstrip("/") + "/jobs"

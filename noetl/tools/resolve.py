@@ -9,6 +9,7 @@ that secret; a missing or expired one is error kind `reference`.
 import hashlib
 from typing import Annotated
 
+from noetl.core.values.output import is_reference, size_of
 from noetl.errors import BackendError, NoetlError
 from noetl.json_value import Json, JsonObject
 from noetl.ports.call import Call
@@ -45,8 +46,6 @@ class Resolve(Input):
 
 async def run(request: Resolve, call: Call) -> Envelope:
     """Load the payload from wherever it lies, then take the part that was asked for."""
-    from noetl.core.values.output import is_reference
-
     ref = request.ref
     locator = ref.get("locator")
     if not is_reference(ref) or not isinstance(locator, dict):
@@ -160,7 +159,6 @@ async def select(payload: Json, expression: str | None) -> Json:
     """The part of a payload that a JMESPath expression names; found beside the event loop."""
     import asyncio
 
-    from noetl.core.values.output import size_of
     from noetl.dsl.templates.limits import TemplateError
     from noetl.dsl.templates.selection import select_from
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from noetl import __version__
 from noetl.cli.terminal import emit, note, width_of
 from noetl.errors import NotFound
 from noetl.json_value import Json
@@ -97,7 +98,6 @@ def _origin(origin: "Origin") -> dict[str, object]:
 
 
 def _yaml(name: str, value: dict[str, Json]) -> str:
-    from noetl import __version__
     from noetl.dsl.yaml.source import dump
 
     header = f"# Compiled by noetl {__version__} from {name}. Change the source and compile again."

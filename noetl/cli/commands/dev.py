@@ -5,12 +5,15 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from noetl.cli.connection.caller import caller
+from noetl.cli.playbooks.playbook_text import file_of, text_of
+from noetl.cli.playbooks.sources import find, read
 from noetl.cli.terminal import emit, note
+from noetl.errors import BackendError, NoetlError, PlaybookError
 from noetl.settings import Settings, load
 
 if TYPE_CHECKING:
@@ -68,7 +71,7 @@ async def _serve(folder: Path, settings: Settings) -> int:
 
 
 @contextmanager
-def _background(work: Coroutine[Any, Any, None]) -> Iterator[None]:
+def _background(work: Coroutine[None, None, None]) -> Iterator[None]:
     task = asyncio.create_task(work)
     try:
         yield
@@ -95,8 +98,6 @@ class FolderWatcher:
             await self._register(source)
 
     def _changed(self) -> "list[Source]":
-        from noetl.cli.playbooks.sources import find, read
-        from noetl.errors import NoetlError
 
         changed = []
         with suppress(NoetlError):  # an empty folder is fine: playbooks may come
@@ -109,9 +110,7 @@ class FolderWatcher:
         return changed
 
     async def _register(self, source: "Source") -> None:
-        from noetl.cli.playbooks.playbook_text import file_of, text_of
         from noetl.cli.running.watches import print_findings
-        from noetl.errors import BackendError, PlaybookError
 
         try:
             entry = await self.front.register(text_of(source), file_of(source), caller())

@@ -5,6 +5,7 @@ import click
 from noetl.cli import options
 from noetl.cli.command_classes import Command
 from noetl.cli.connection.caller import caller
+from noetl.cli.playbooks.playbook_text import file_of, text_of
 from noetl.cli.playbooks.sources import find, is_test, read
 from noetl.cli.terminal import emit, indented_json
 
@@ -21,7 +22,6 @@ async def command(files: tuple[str, ...], as_json: bool) -> int:
     """
     from noetl.cli.connection.connection import connect
     from noetl.cli.playbooks.bundle import bundle_files
-    from noetl.cli.playbooks.playbook_text import file_of, text_of
     from noetl.cli.playbooks.validation import check
     from noetl.cli.running.watches import print_findings
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from noetl.cli.connection.embedded_engine import current_settings, open_reader, store_exists
 from noetl.cli.options import server_flag
+from noetl.cli.terminal import note
 from noetl.errors import Denied, NotFound
 from noetl.ports.front import ME, Front
 from noetl.ports.store import Find
@@ -77,7 +78,6 @@ async def list_from_front(work: Callable[[Front], Awaitable[Sequence[Item]]]) ->
 @asynccontextmanager
 async def connect_server(settings: Settings) -> AsyncIterator[Connection]:
     from noetl.adapters.http.front import HttpFront
-    from noetl.cli.terminal import note
 
     front = HttpFront(settings.server or "", settings.token, notify=note)
     try:

@@ -7,7 +7,7 @@ registered there, and the calls name the paths they have there. Nothing else of 
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from noetl.cli.connection.caller import caller
 from noetl.cli.playbooks.sources import SUFFIXES, Source, find, read
@@ -15,6 +15,7 @@ from noetl.dsl.diagnostic import Mark
 from noetl.dsl.yaml.source import parse
 from noetl.dsl.yaml.tree import Map
 from noetl.errors import NotFound, PlaybookError, RequestError
+from noetl.json_value import Json
 from noetl.ports.front import Front
 
 PLAYBOOK = "playbook"
@@ -73,7 +74,7 @@ def _folder(source: Source) -> Path:
     return file.parent if file is not None else Path.cwd()
 
 
-def _calls(node: Any, folder: Path) -> Iterator[_Call]:
+def _calls(node: object, folder: Path) -> Iterator[_Call]:
     if isinstance(node, Map):
         path = node.get("path")
         if node.get("kind") == PLAYBOOK and isinstance(path, str) and path.endswith(SUFFIXES):
@@ -106,7 +107,7 @@ def find_in_project(project: Path, path: str) -> Source | None:
     return None
 
 
-def _path_of(source: Source) -> Any:
+def _path_of(source: Source) -> Json:
     tree = parse(source.data).tree
     metadata = tree.get("metadata") if isinstance(tree, dict) else None
     return metadata.get("path") if isinstance(metadata, dict) else None

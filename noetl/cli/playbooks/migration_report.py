@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 State = Literal["clean", "rewritten", "choices", "refused"]
 STATES: Mapping[State, str] = {
@@ -46,7 +46,7 @@ class Report:
     def states(self) -> dict[State, int]:
         return {state: sum(file.state == state for file in self.files) for state in STATES}
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         return {
             "total": len(self.files),
             "files": [

@@ -87,13 +87,15 @@ def _expand(argument: str) -> Iterator[str]:
             yield from _in_folder(name) if os.path.isdir(name) else [name]
 
 
-def _in_folder(folder: str) -> Iterator[str]:
+def files_below(folder: str) -> Iterator[str]:
+    """Every file of a folder and of those in it, hidden ones and those of other tools left out."""
     for place, folders, files in os.walk(folder):
-        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in IGNORED_FOLDERS)
-        for file in sorted(files):
-            name = os.path.join(place, file)
-            if file.endswith(SUFFIXES) and _looks_like_playbook(name):
-                yield os.path.normpath(name)
+        folders[:] = sorted(name for name in folders if name[0] != "." and name not in IGNORED_FOLDERS)
+        yield from (os.path.normpath(os.path.join(place, file)) for file in sorted(files))
+
+
+def _in_folder(folder: str) -> Iterator[str]:
+    return (name for name in files_below(folder) if name.endswith(SUFFIXES) and _looks_like_playbook(name))
 
 
 def _looks_like_playbook(name: str) -> bool:

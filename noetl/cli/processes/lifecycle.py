@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from noetl.adapters.clock.wall import now_ms
 from noetl.cli.exit_codes import EXIT_USAGE
@@ -156,7 +156,7 @@ def run_several(arguments: list[str], count: int) -> int:
     return next((code for code in codes if code), 0)
 
 
-def run_fast(work: Callable[[], Coroutine[Any, Any, int]]) -> int:
+def run_fast(work: Callable[[], Coroutine[None, None, int]]) -> int:
     """Run on the fastest event loop that is installed."""
     import asyncio
 

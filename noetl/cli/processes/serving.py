@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from noetl import __version__
 from noetl.control.engine import Engine
+from noetl.errors import MissingExtra
 from noetl.settings import Settings
 
 if TYPE_CHECKING:
@@ -54,8 +56,6 @@ def tracing(settings: Settings, engine: Engine) -> Iterator[None]:
     if settings.otlp is None:
         yield
         return
-    from noetl import __version__
-    from noetl.errors import MissingExtra
 
     try:
         from noetl.adapters.otel.spans import Spans, collector

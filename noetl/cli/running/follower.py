@@ -253,7 +253,7 @@ async def _is_resting(connection: Connection, execution_id: str, last: int) -> b
     return state["status"] == "paused" and state["seq"] <= last and not under_way
 
 
-async def _either(*work: Coroutine[Any, Any, Any]) -> None:
+async def _either(*work: Coroutine[None, None, object]) -> None:
     tasks = [asyncio.ensure_future(coroutine) for coroutine in work]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

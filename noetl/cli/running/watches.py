@@ -6,6 +6,7 @@ import time
 import msgspec
 
 from noetl.adapters.clock.wall import now_ms
+from noetl.cli.formats import text
 from noetl.cli.options import server_flag
 from noetl.cli.playbooks.sources import Source
 from noetl.cli.running.progress import LoopProgress, Progress, StepProgress
@@ -104,8 +105,8 @@ class TextWatch(Watch):
         if result["status"] == "completed" and result["output"] is not None:
             emit_json(result["output"])
         lines = [] if self.quiet else tally_lines(result, self.paint)
-        for text in lines + self._next(result):
-            note(text)
+        for line in lines + self._next(result):
+            note(line)
 
     def _next(self, result: ExecutionResult) -> list[str]:
         execution_id, error = result["execution_id"], result["error"]
@@ -154,7 +155,6 @@ def loop_words(loop: LoopProgress) -> str:
 
 def print_findings(source: Source, error: PlaybookError | None = None) -> None:
     """Every finding of a playbook, as a compiler prints them: as it is checked here, or as it was refused."""
-    from noetl.cli.formats import text
     from noetl.cli.playbooks.validation import check, with_findings
 
     paint = Paint(colourful(sys.stderr))

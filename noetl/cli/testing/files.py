@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from noetl.cli.playbooks.sources import (
-    IGNORED_FOLDERS,
     LOOKS_LIKE_PLAYBOOK,
     TEST_ENDINGS,
     Source,
+    files_below,
     is_test,
     read,
     read_one,
@@ -57,7 +57,7 @@ def find(arguments: Sequence[str]) -> list[str]:
 
 def _expand(argument: str) -> Iterator[str]:
     if os.path.isdir(argument):
-        yield from _in_folder(argument)
+        yield from filter(is_test, files_below(argument))
     elif os.path.exists(argument) and not is_test(argument) and is_playbook(argument):
         beside = file_beside(argument)
         if os.path.exists(beside):
@@ -69,12 +69,6 @@ def _expand(argument: str) -> Iterator[str]:
 def is_playbook(name: str) -> bool:
     """Whether a file is a playbook by what it says."""
     return LOOKS_LIKE_PLAYBOOK.search(read_one(name).data) is not None
-
-
-def _in_folder(folder: str) -> Iterator[str]:
-    for place, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name[0] != "." and name not in IGNORED_FOLDERS)
-        yield from (os.path.normpath(os.path.join(place, file)) for file in sorted(files) if is_test(file))
 
 
 def _nothing(argument: str) -> NotFound:

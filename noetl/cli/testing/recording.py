@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from noetl.cli.playbooks.playbook_text import text_of
 from noetl.cli.playbooks.sources import Source, is_test, read_one
-from noetl.cli.terminal import emit, note
+from noetl.cli.terminal import counted, emit, note
 from noetl.cli.testing import files
 from noetl.cli.testing.choices import TestChoices
 from noetl.cli.testing.files import CaseFile
@@ -189,7 +189,6 @@ def _expect(facts: "Facts") -> dict[str, Json]:
 
 
 def _print_recording(target: str, recorded: Recording, *, as_json: bool) -> None:
-    from noetl.cli.terminal import counted
 
     tell = note if as_json else emit
     tell(f"{target}: {counted(recorded.calls, 'output')} of an execution that {recorded.status}")

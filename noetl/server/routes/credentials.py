@@ -1,14 +1,14 @@
 """Credentials: values go in, and no answer has one."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Path, Request
 from starlette.responses import Response
 
 from noetl.core.event import iso
 from noetl.errors import NotFound, RequestError
-from noetl.json_value import Json
+from noetl.json_value import JsonObject
 from noetl.server.access import require_everywhere
 from noetl.server.paging import MOST, Cursor, Limit, page
 from noetl.server.reply import front_of, read, reply
@@ -24,7 +24,7 @@ NAME_PARAMETER = parameter("path", "name", NAME_WORDS, required=True, type="stri
 
 @router.put(
     "/credentials/{name}",
-    **describe("admin", {204: None}, body=dict[str, Any], problems=(404,), parameters=(NAME_PARAMETER,)),
+    **describe("admin", {204: None}, body=JsonObject, problems=(404,), parameters=(NAME_PARAMETER,)),
 )
 async def put(request: Request) -> Response:
     """Store a credential, sealed; one that has the name is replaced."""
@@ -32,10 +32,10 @@ async def put(request: Request) -> Response:
     name: str = request.path_params["name"]
     if not re.fullmatch(PATTERN, name):
         raise NotFound(f"'{name[:64]}' is no name for a credential", hint="use letters, digits, _ . and -")
-    return await store_credential(request, name, await read(request, dict[str, Any]))
+    return await store_credential(request, name, await read(request, JsonObject))
 
 
-async def store_credential(request: Request, name: str, material: dict[str, Json]) -> Response:
+async def store_credential(request: Request, name: str, material: JsonObject) -> Response:
     if not material:
         raise RequestError("a credential has at least one field", hint='{"value": "..."}')
     await front_of(request).put_credential(name, material)

@@ -1,6 +1,6 @@
 """What there is to work with: workers, tool kinds, the schema of the language."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from fastapi import Query, Request
@@ -9,6 +9,7 @@ from starlette.responses import Response
 from noetl.core.event import iso
 from noetl.dsl.grammar.editor_schema import kind_schema, playbook_schema
 from noetl.errors import NotFound
+from noetl.json_value import JsonObject
 from noetl.ports.front import Worker
 from noetl.server.access import require_everywhere
 from noetl.server.paging import MOST, Cursor, Limit, page
@@ -42,7 +43,7 @@ async def tools(request: Request, cursor: Cursor = None, limit: Limit = MOST) ->
     return reply({"items": items, "cursor": more})
 
 
-@router.get("/schema", **describe("read", {200: dict[str, Any]}, problems=(404,)))
+@router.get("/schema", **describe("read", {200: JsonObject}, problems=(404,)))
 async def schema(
     request: Request,
     kind: Annotated[str | None, Query(max_length=100, description="Of one tool kind")] = None,

@@ -3,14 +3,14 @@
 A schedule or trigger goes on when the token that made it is gone, so making one takes `write` besides `run`.
 """
 
-from collections.abc import Sequence
-from typing import Annotated, Any, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, TypeVar
 
 from fastapi import Path, Request
 from starlette.responses import Response
 
 from noetl.errors import Denied, NotFound
-from noetl.json_value import JsonObject
+from noetl.json_value import Json, JsonObject
 from noetl.ports.front import NewTrigger, ScheduleAsk, TriggerAsk, WebhookCall
 from noetl.ports.schedule import Schedule, Trigger, schedule_facts, trigger_facts
 from noetl.server.access import require, require_everywhere, require_path, who_asks
@@ -36,6 +36,7 @@ from noetl.server.shapes import (
 
 router = make_router("schedules")
 T = TypeVar("T", Schedule, Trigger)
+Find = Callable[[str], Awaitable[Schedule | Trigger]]  # by name; raises NotFound
 Name = Annotated[str, Path(pattern=NAME_PATTERN, description="The name of a schedule or trigger")]
 NAME_PARAMETER = parameter(
     "path", "name", "The name of a webhook", required=True, type="string", pattern=NAME_PATTERN
@@ -181,7 +182,7 @@ def _new_trigger_fields(new_trigger: NewTrigger) -> dict[str, object]:
     **describe(
         "hook",
         {202: Begun},
-        body=Any,
+        body=Json,
         optional_body=True,
         problems=FAULTS,
         parameters=(NAME_PARAMETER, KEY_PARAMETER),
@@ -215,10 +216,10 @@ def _require_standing(request: Request, path: str) -> None:
     require_path(request, path, f"playbook '{path}'")
 
 
-async def _not_of_others(request: Request, find: Any, name: str) -> None:
+async def _not_of_others(request: Request, find: Find, name: str) -> None:
     """Refuse to put something in the place of what lies outside the sender's prefixes."""
     try:
-        existing: Schedule | Trigger = await find(name)
+        existing = await find(name)
     except NotFound:
         return
     require_path(request, existing.path, f"place for {name!r}")

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from noetl.json_value import Json
 from noetl.ports.call import Secret
@@ -37,7 +38,6 @@ def attach_postgres(connection: "DuckDBPyConnection", name: str, secret: Secret,
 
 
 def _login(secret: Secret) -> Mapping[str, Json]:
-    from urllib.parse import unquote, urlsplit
 
     address = str(secret.get("dsn") or secret.get("value") or "")
     if "://" in address:

@@ -4,6 +4,7 @@ import errno
 import os
 import socket
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from noetl.ports.envelope import Failed
 from noetl.ports.network import Network, class_of
@@ -34,7 +35,6 @@ class Refused(OSError):
 async def reachable(url: str, network: Network) -> None:
     """Refuse an address that leads where playbooks may not go, for clients that resolve names themselves."""
     import asyncio
-    from urllib.parse import urlsplit
 
     host = urlsplit(url).hostname
     if not host:

@@ -2,6 +2,7 @@
 
 import base64
 import codecs
+import json
 import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -158,8 +159,6 @@ def _json(raw: bytes, charset: str | None) -> Body:
 
 def _half_character(raw: bytes) -> str | None:
     """What is wrong with a body that is JSON but for half of a surrogate pair."""
-    import json
-
     try:
         to_json(json.loads(raw))
     except ValueProblem as problem:

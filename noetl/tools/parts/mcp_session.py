@@ -3,6 +3,7 @@
 It begins with the handshake that most servers know; one that refuses it is spoken to without.
 """
 
+from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
@@ -27,6 +28,7 @@ from noetl.ports.mcp_protocol import (
     notification,
     request,
 )
+from noetl.tools.parts.http_request import auth_headers, for_origin
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.process import Place, Program, clean_environment, start
 
@@ -202,7 +204,6 @@ class HttpSession:
 
         from noetl.tools.http import shared_session
         from noetl.tools.parts.http_answer import failure
-        from noetl.tools.parts.http_request import auth_headers, for_origin
 
         options: dict[str, Any] = {"headers": self.headers, "data": msgspec.json.encode(message)}
         options["timeout"] = aiohttp.ClientTimeout(total=self.reply_s, connect=10)
@@ -244,8 +245,6 @@ class HttpSession:
 
 def _header_value(text: str) -> str:
     """A name as a header may carry it: as it is, or in the protocol's own base64."""
-    from base64 import b64encode
-
     if text.isascii() and text.isprintable() and text == text.strip():
         return text
     return f"=?base64?{b64encode(text.encode()).decode()}?="

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
+from noetl.tools.parts.postgres_values import to_pg
 from noetl.tools.parts.sql import Result, quote
 
 if TYPE_CHECKING:
@@ -49,7 +50,6 @@ async def load(
 
 
 def _records(rows: Sequence[Json], columns: list[str], types: list[str]) -> Iterator[tuple[object, ...]]:
-    from noetl.tools.parts.postgres_values import to_pg
 
     for row in rows:
         pairs = zip(_cells(row, columns), types, strict=True)

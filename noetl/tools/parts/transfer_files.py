@@ -1,5 +1,6 @@
 """Files that a transfer writes: beside their place, and put there when everything has arrived."""
 
+import csv
 import os
 
 import msgspec
@@ -60,7 +61,6 @@ class FileWriter:
             self._add(csv_text([], columns))
 
     def _header(self) -> list[str]:
-        import csv
 
         if self.form != "csv" or not self.appends:
             return []

@@ -1,5 +1,6 @@
 """Where a transfer reads: rows in chunks, from files, tables and queries, without holding them all."""
 
+import json
 import os
 from collections.abc import AsyncGenerator, Generator, Iterable, Iterator
 from contextlib import aclosing
@@ -16,7 +17,9 @@ from noetl.tools.parts.auth import with_auth
 from noetl.tools.parts.content import csv_rows, decode, format_of, parquet_rows, rows_of
 from noetl.tools.parts.databases import MEMORY
 from noetl.tools.parts.paths import inside
+from noetl.tools.parts.postgres_values import bind, from_pg
 from noetl.tools.parts.sql import columns_of, quote
+from noetl.tools.parts.statements import number_parameters
 from noetl.tools.parts.transfer_places import Row, Source, in_thread, require
 
 RowReader = Generator[Row, None, None]
@@ -107,8 +110,6 @@ def _duckdb(source: Source, size: int, call: Call) -> RowReader:
 
 async def _postgres(source: Source, size: int, call: Call) -> AsyncGenerator[list[Row], None]:
     from noetl.tools.parts.postgres_link import borrow
-    from noetl.tools.parts.postgres_values import bind, from_pg
-    from noetl.tools.parts.statements import number_parameters
 
     text, values = _query(source), source.params or []
     if isinstance(values, dict):
@@ -187,7 +188,6 @@ class JsonItems:
     """JSON values in a text that is read piece by piece; what was passed is dropped with the next one."""
 
     def __init__(self, file: TextIO, text: str, at: int) -> None:
-        import json
 
         self._file, self._text, self._at = file, text, at
         self._decoder = json.JSONDecoder(parse_constant=_no_number)

@@ -50,17 +50,13 @@ class ToolSpec:
         return {**schema, "required": list(self.required), "additionalProperties": False}
 
     def listed(self) -> Message:
-        hints = {
-            "readOnlyHint": not self.changes,
-            "destructiveHint": self.ends,
-            "openWorldHint": self.changes,
-        }
+        hints = {"readOnlyHint": not self.changes, "destructiveHint": self.ends}
         return {
             "name": self.name,
             "title": self.title,
             "description": self.description,
             "inputSchema": self.schema,
-            "annotations": {"title": self.title, **hints},
+            "annotations": {"title": self.title, **hints, "openWorldHint": self.changes},
         }
 
 
@@ -68,8 +64,13 @@ def _text(words: str) -> Message:
     return {"type": "string", "minLength": 1, "description": words}
 
 
-def _number(words: str, default: int, most: int) -> Message:
-    return {"type": "integer", "minimum": 1, "maximum": most, "default": default, "description": words}
+def _number(words: str, **bounds: int) -> Message:
+    return {"type": "integer", "minimum": 1, **bounds, "description": words}
+
+
+def _wait(words: str) -> Message:
+    bounds = {"minimum": 0, "maximum": 86400, "default": work.WAIT_S}
+    return {"type": "number", **bounds, "description": f"How long to wait for its end, in seconds{words}."}
 
 
 EXECUTION = {
@@ -108,14 +109,9 @@ TOOLS = (
         {
             **PLAYBOOK_SOURCE,
             "path": _text("Or the path of a registered playbook, or of one in the project's folder."),
-            "version": {
-                "type": "integer",
-                "minimum": 1,
-                "description": "Not the newest version of the path.",
-            },
+            "version": _number("Not the newest version of the path."),
             "workload": WORKLOAD,
-            "wait_s": {"type": "number", "minimum": 0, "maximum": 86400, "default": work.WAIT_S}
-            | {"description": "How long to wait for its end, in seconds; 0 only starts it."},
+            "wait_s": _wait("; 0 only starts it"),
             "idempotency_key": _text("Run at most once under this key; a repeat attaches to the first."),
         },
         work.run,
@@ -144,7 +140,7 @@ TOOLS = (
         "List the registered playbooks, or give the text of one.",
         {
             "path": _text("Give the text of this playbook."),
-            "version": {"type": "integer", "minimum": 1, "description": "Not its newest version."},
+            "version": _number("Not its newest version."),
         },
         work.playbooks,
     ),
@@ -155,7 +151,7 @@ TOOLS = (
         {
             "status": {**STATUS, "description": "Only those of this status."},
             "path": _text("Only those of this playbook."),
-            "limit": _number("How many.", 20, 200),
+            "limit": _number("How many.", maximum=200, default=20),
         },
         work.executions,
     ),
@@ -183,9 +179,9 @@ TOOLS = (
         {
             **EXECUTION,
             **STEP,
-            "from": {"type": "integer", "minimum": 1, "default": 1, "description": "Begin with this event."},
+            "from": _number("Begin with this event.", default=1),
             "name": _text("Only events whose name matches, as in task.*"),
-            "limit": _number("How many.", 100, 1000),
+            "limit": _number("How many.", maximum=1000, default=100),
         },
         work.events,
         ("execution",),
@@ -197,7 +193,7 @@ TOOLS = (
         {
             **EXECUTION,
             "template": _text("Such as {{ ctx.total > 10 }}"),
-            "at": {"type": "integer", "minimum": 1, "description": "After this event."},
+            "at": _number("After this event."),
         },
         work.render,
         ("execution", "template"),
@@ -239,12 +235,7 @@ TOOLS = (
         "retry",
         "Retry an execution",
         "Run a failed execution again from what failed, keeping what succeeded, as a new execution.",
-        {
-            **EXECUTION,
-            **STEP,
-            "wait_s": {"type": "number", "minimum": 0, "maximum": 86400, "default": work.WAIT_S}
-            | {"description": "How long to wait for its end, in seconds."},
-        },
+        {**EXECUTION, **STEP, "wait_s": _wait("")},
         work.retry,
         ("execution",),
         changes=True,

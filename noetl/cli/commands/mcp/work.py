@@ -14,10 +14,11 @@ from noetl.cli.commands.mcp.session import ToolRequest
 from noetl.cli.commands.mcp.shared_connection import SharedConnection
 from noetl.cli.connection.caller import caller
 from noetl.cli.connection.connection import Connection, find_execution, has_data
+from noetl.cli.playbooks.playbook_text import file_of, text_of
 from noetl.cli.playbooks.sources import Source, read_one
 from noetl.core.event import Event, EventEnvelope
 from noetl.core.message import Control
-from noetl.dsl.diagnostic import Diagnostic
+from noetl.dsl.diagnostic import Diagnostic, finding_fields
 from noetl.errors import BackendError, RequestError
 from noetl.ports.front import Ask, Started, execution_row
 from noetl.ports.mcp_protocol import Message
@@ -46,8 +47,6 @@ def _source(arguments: Arguments) -> Source:
 
 def findings(diagnostics: Iterable[Diagnostic]) -> list[dict[str, str | int | None]]:
     """Findings as `noetl validate` prints them for programs."""
-    from noetl.dsl.diagnostic import finding_fields
-
     return [finding_fields(diagnostic) for diagnostic in diagnostics]
 
 
@@ -85,7 +84,6 @@ async def register(product: SharedConnection, arguments: Arguments, request: Too
 async def _runnable_text(connection: Connection, source: Source) -> tuple[str, str | None]:
     """The text as the other side can run it, and the file it has here."""
     from noetl.cli.playbooks.bundle import bundle_files
-    from noetl.cli.playbooks.playbook_text import file_of, text_of
 
     text = text_of(source)
     if connection.url is not None:
