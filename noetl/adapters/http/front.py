@@ -278,7 +278,10 @@ def _playbook(item: Mapping[str, object]) -> PlaybookText:
 
 def _summary(item: ExecutionRow) -> Summary:
     moments = with_ms(item, "requested_at", "started_at", "ended_at")
-    return msgspec.convert({**moments, **item["playbook"]}, Summary)
+    summary = msgspec.convert({**moments, **item["playbook"]}, Summary)
+    if item["counts"] is not None:
+        summary.result = msgspec.json.encode({"counts": item["counts"]})
+    return summary
 
 
 def _token(item: Mapping[str, object]) -> AccessToken:

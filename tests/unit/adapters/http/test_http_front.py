@@ -19,7 +19,7 @@ from noetl.adapters.http.stream import event_of
 from noetl.core.event import Event, envelope
 from noetl.core.message import Control
 from noetl.errors import BackendError, Conflict, NotFound, PlaybookError, RequestError
-from noetl.ports.front import Ask, Front
+from noetl.ports.front import Ask, Front, counts_of
 from noetl.ports.store import Find
 from tests.unit.server.serving import BROKEN, HELLO, LONG, WAITS, Served, served
 
@@ -83,6 +83,7 @@ async def test_every_reading_is_that_of_the_server(server: Served, front: HttpFr
     assert listed.items[0].retry_of == execution_id
     rest = await front.executions(Find(path="tests/hello", cursor=listed.cursor))
     assert [item.execution_id for item in rest.items] == [execution_id]
+    assert counts_of(rest.items[0]) == (await front.execution(execution_id))["counts"]
     (worker,), (here,) = await front.workers(), await local.workers()
     assert (worker.worker_id, worker.started_at) == (here.worker_id, here.started_at)
     assert await front.overdue_ms() == 0
