@@ -16,10 +16,10 @@ from noetl.adapters.direct.connection import NOTICE, ROOM
 from noetl.adapters.direct.dial import ServerConnection, dial
 from noetl.adapters.direct.frames import GOING_AWAY, REFUSED
 from noetl.adapters.direct.notices import BEAT, HINT, ORDERS, PEERS, PUSH, Peers
+from noetl.adapters.link.requests import ANSWER_S, NoAnswer, WorkerLink
 from noetl.adapters.link.requests import ORDERS as ORDERS_DECODER
-from noetl.adapters.link.requests import NoAnswer, WorkerLink
 from noetl.errors import BackendError, RequestError
-from noetl.ports.link import Heartbeat, Push
+from noetl.ports.link import Heartbeat, Push, ReportReply, ReportRequest
 from noetl.ports.store import ServerAddress
 
 _LOG = logging.getLogger("noetl.worker")
@@ -174,6 +174,18 @@ class DirectLink(WorkerLink):
     def room(self) -> int:
         """How many bytes of a payload go at once."""
         return PIECE_ROOM
+
+    async def report(self, request: ReportRequest) -> ReportReply:
+        """Hand a report in: straight to the owner, else as any request."""
+        connection = self._connections.get(self._owners.get(request.execution_id, ""))
+        body = msgspec.json.encode(request)
+        if connection is None:
+            return await self.report_again(request, body)
+        try:
+            answer = await connection.request("report", body, ANSWER_S)
+        except BackendError:  # not heard, or not the one to ask any more
+            return await self.report_again(request, body)
+        return self.replied(request, answer)
 
     async def once(self, what: str, body: bytes, server: str | None, patience: float) -> bytes:
         """Ask one server once."""

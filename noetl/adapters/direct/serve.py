@@ -27,6 +27,7 @@ from noetl.adapters.direct.connection import (
 )
 from noetl.adapters.direct.frames import GOING_AWAY, REFUSED, UNFIT, FrameError
 from noetl.adapters.direct.notices import BEAT, HINT, ORDERS, PEERS, PUSH, Peers
+from noetl.adapters.eager_task import eager_task
 from noetl.adapters.link.error_reply import encode_error
 from noetl.adapters.link.handlers import RequestHandler, decode, request_handlers
 from noetl.core.message import WorkOrder
@@ -110,7 +111,7 @@ class LinkServer:
         self._connections: dict[str, WorkerConnection] = {}
         self._keys: dict[str, bytes | None] = {}  # what each worker is known by
         self._pending = 0
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Future[None]] = set()
         self._peers: list[ServerAddress] = []
         self._handlers: dict[bytes, RequestHandler[WorkerConnection]] = {}
         self._heartbeats: HeartbeatListener | None = None
@@ -237,7 +238,7 @@ class LinkServer:
             self._heartbeats.beat(beat)
 
     def asked(self, connection: WorkerConnection, number: int, body: bytes) -> None:
-        """A worker asks for something: answer it beside others."""
+        """A worker asks for something: answer it, here and now where nothing is to be waited for."""
         what, _, rest = body.partition(b" ")
         handler = self._handlers.get(what)
         if handler is None:
@@ -249,7 +250,7 @@ class LinkServer:
         elif len(self._tasks) >= BUSY_MOST or not self._busy.take(len(body)):
             self._failed(connection, number, RETRY)
         else:
-            self._spawn(self._answer(connection, number, what, rest))
+            self._keep(eager_task(self._answer(connection, number, what, rest)))
 
     async def _answer(self, connection: WorkerConnection, number: int, what: bytes, body: bytes) -> None:
         try:
@@ -270,11 +271,16 @@ class LinkServer:
             connection.send(FAILURE, number, encode_error(error))
 
     def _spawn(self, work: Coroutine[object, None, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
+        self._keep(asyncio.create_task(work))
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _keep(self, task: "asyncio.Future[None]") -> None:
+        if task.done():
+            self._done(task)
+        else:
+            self._tasks.add(task)
+            task.add_done_callback(self._done)
+
+    def _done(self, task: "asyncio.Future[None]") -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             _LOG.error("a message could not be dealt with", exc_info=task.exception())

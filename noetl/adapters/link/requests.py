@@ -105,8 +105,15 @@ class WorkerLink:
 
     async def report(self, request: ReportRequest) -> ReportReply:
         """Hand a report in, again and again until it is answered: a repeated batch changes nothing."""
-        owner = self._owners.get(request.execution_id)
-        reply = _REPLY.decode(await self._ask("report", _encode(request), owner))
+        return await self.report_again(request, _encode(request))
+
+    async def report_again(self, request: ReportRequest, body: bytes) -> ReportReply:
+        """Hand a report in, as it was encoded, wherever it is taken."""
+        return self.replied(request, await self._ask("report", body, self._owners.get(request.execution_id)))
+
+    def replied(self, request: ReportRequest, answer: bytes) -> ReportReply:
+        """The answer to a report; who gave it is the one to ask next."""
+        reply = _REPLY.decode(answer)
         self._note(request.execution_id, reply.next.server)
         self.noted(reply.next)
         return reply

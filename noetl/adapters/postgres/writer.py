@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import asyncpg
 
+from noetl.adapters.eager_task import eager_task
 from noetl.adapters.postgres.batch import alone, begins, columns, key_of, weight
 from noetl.adapters.postgres.database import LOST, RETRY_S, Database, trouble
 from noetl.adapters.postgres.statements import APPEND, SQL
@@ -44,40 +45,40 @@ class Writer:
         self._database, self._now = database, now
         self._queue: deque[_Waiting] = deque()
         self._group: list[_Waiting] = []  # what is being committed
-        self._wake = asyncio.Event()
         self._closing = False
         self._connection: asyncpg.Connection | None = None
         self._statements: dict[str, asyncpg.prepared_stmt.PreparedStatement] = {}
         self.transactions = 0
-        self._task = asyncio.create_task(self._work())
-        self._task.add_done_callback(self._ended)
+        self._task: asyncio.Future[None] | None = None  # while something is being committed
+        self._broken: BackendError | None = None
 
     async def write(self, append: Append) -> bool:
         """Whether an append was applied; durable then. Raises BackendError when it cannot be known."""
         if self._closing:
             raise BackendError("the store is closed")
-        if self._task.done():
-            raise _broken(self._task)
+        if self._broken is not None:
+            raise self._broken
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._queue.append(_Waiting(append, future))
-        self._wake.set()
+        if self._task is None or self._task.done():  # it goes out here and now
+            self._task = eager_task(self._work())
+            if self._task.done():
+                self._ended(self._task)
+            else:
+                self._task.add_done_callback(self._ended)
         return await future
 
     async def close(self) -> None:
         """Finish what is queued, then let go of the connection."""
         self._closing = True
-        self._wake.set()
-        await asyncio.wait({self._task})
+        if self._task is not None:
+            await asyncio.wait({self._task})
         if self._connection is not None:
             with suppress(*LOST):
                 await self._connection.close(timeout=self._database.patience_s)
 
     async def _work(self) -> None:
-        while self._queue or not self._closing:
-            if not self._queue:
-                self._wake.clear()
-                await self._wake.wait()
-                continue
+        while self._queue:
             group = self._group = self._next_group()
             try:
                 settled: list[Settled] = await self._commit([waiting.append for waiting in group])
@@ -88,10 +89,13 @@ class Writer:
             for waiting, answer in zip(group, settled, strict=True):
                 _answer(waiting.future, answer)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _ended(self, task: "asyncio.Future[None]") -> None:
         """Nobody waits for a writer that is gone."""
+        if not task.cancelled() and task.exception() is None:
+            return
+        self._broken = _broken(task)
         for waiting in (*self._group, *self._queue):
-            _answer(waiting.future, _broken(task))
+            _answer(waiting.future, self._broken)
         self._queue.clear()
 
     def _next_group(self) -> list[_Waiting]:
@@ -227,7 +231,7 @@ def _refused(append: Append, error: asyncpg.PostgresError) -> NoetlError:
     return noetl_error
 
 
-def _broken(task: asyncio.Task[None]) -> BackendError:
+def _broken(task: "asyncio.Future[None]") -> BackendError:
     cause = None if task.cancelled() else task.exception()
     backend_error = BackendError(
         f"nothing is written any more: {cause or 'it was stopped'}", hint="start it again"
