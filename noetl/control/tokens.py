@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from noetl.errors import RequestError
 from noetl.ports.bearer import SCOPES, SECRET_BYTES, digest, spelled
 from noetl.ports.front import NewToken, TokenAsk
-from noetl.ports.store import AccessToken, Store
+from noetl.ports.store import ANY_POOL, AccessToken, Store
 
 NAME_LENGTH = 100
+WORKER, DEFAULT_POOL = "worker", "default"
 FOREVER_MS = 10 * 365 * 24 * 3_600_000
 
 
@@ -48,6 +49,7 @@ def issued(ask: TokenAsk, now: int) -> NewToken:
         ask.name,
         scopes=sorted(set(ask.scopes)),
         prefixes=sorted(set(_prefixes(ask))),
+        pools=sorted(set(_pools(ask))),
         created_at=now,
         expires_at=now + ask.expires_ms if ask.expires_ms is not None else None,
         by=ask.by,
@@ -60,3 +62,15 @@ def _prefixes(ask: TokenAsk) -> list[str]:
     if not all(cleaned):
         raise RequestError("a prefix is the beginning of a path, not empty", hint="team/")
     return cleaned
+
+
+def _pools(ask: TokenAsk) -> list[str]:
+    """The pools that workers with a token may serve: those it names, else the one that is served unnamed."""
+    pools = [pool.strip() for pool in ask.pools]
+    if WORKER not in ask.scopes:
+        if pools:
+            raise RequestError("only a token with the scope 'worker' names pools", hint="--scope worker")
+        return []
+    if not all(pools):
+        raise RequestError("the name of a pool is not empty", hint=f"{ANY_POOL!r} stands for all")
+    return pools or [DEFAULT_POOL]

@@ -41,6 +41,7 @@ def token_facts(token: AccessToken) -> dict[str, str | list[str] | None]:
         "name": token.name,
         "scopes": token.scopes,
         "prefixes": token.prefixes,
+        "pools": token.pools,
         "created_at": iso(token.created_at),
         "expires_at": iso(token.expires_at) if token.expires_at is not None else None,
         "by": token.by,

@@ -81,6 +81,7 @@ class TokenAsk(msgspec.Struct, kw_only=True, omit_defaults=True):
     name: str
     scopes: list[str]
     prefixes: list[str] = []
+    pools: list[str] = []
     expires_ms: int | None = None
     by: str = "cli"
 

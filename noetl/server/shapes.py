@@ -130,6 +130,7 @@ class TokenBody(msgspec.Struct, forbid_unknown_fields=True):
     name: Annotated[str, Meta(min_length=1, max_length=100)]
     scopes: Annotated[list[Literal["read", "run", "write", "admin", "worker"]], Meta(min_length=1)]
     prefixes: list[Annotated[str, Meta(min_length=1, max_length=512)]] = []
+    pools: list[Annotated[str, Meta(min_length=1, max_length=512)]] = []
     expires_ms: Annotated[int, Meta(ge=1, le=315_360_000_000)] | None = None
 
 
@@ -480,6 +481,7 @@ class TokenItem(msgspec.Struct):
     name: str
     scopes: list[str]
     prefixes: list[str]
+    pools: list[str]
     created_at: Moment
     expires_at: Moment | None
     by: str

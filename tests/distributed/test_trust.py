@@ -59,6 +59,7 @@ workflow:
 def token(cluster: Cluster, *scopes: str) -> str:
     """A new token, made on the store as an operator does."""
     given = [word for scope in scopes for word in ("--scope", scope)]
+    given += ["--pool", "*"] if "worker" in scopes else []
     done = subprocess.run(
         [sys.executable, "-m", "noetl.cli", "token", "create", "tester", *given],
         env=cluster.environment({}),

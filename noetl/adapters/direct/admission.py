@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
+from noetl.adapters.link.pools import check_pool
 from noetl.adapters.link.worker_name import may_bear
 from noetl.errors import BackendError, Denied, NotFound, RequestError
 from noetl.ports.bearer import digest, parsed
@@ -46,6 +47,8 @@ class Admission:
                 f"{worker_id[:80]!r} is no name of a worker", hint="letters, digits, _ . and -"
             )
         token = await self._token(bearer)
+        if token is not None:
+            check_pool(token.name, token.pools, pool)
         key = bytes.fromhex(token.hash) if token is not None else None
         if not may_bear(worker_id, key):
             raise RequestError(f"worker {worker_id} is known by another token than this one")

@@ -34,7 +34,7 @@ class DirectLink(WorkerLink):
     """Speaks to the servers for one worker."""
 
     def __init__(self, urls: Sequence[str], pool: str, worker_id: str, token: str | None) -> None:
-        super().__init__()
+        super().__init__(pool)
         self._urls, self._token = tuple(dict.fromkeys(url.rstrip("/") for url in urls)), token
         self._query = {"worker": worker_id, "pool": pool}
         self._connections: dict[str, ServerConnection] = {}  # by the name of the server

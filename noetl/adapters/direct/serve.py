@@ -329,10 +329,10 @@ class _Misdirected(RequestError):
     """A worker wants another server than this one."""
 
 
-def _check_sender(worker_id: str, pool: str | None, connection: WorkerConnection) -> None:
+def _check_sender(worker_id: str | None, pool: str | None, connection: WorkerConnection) -> None:
     identity = connection.identity
-    if identity is None or identity.worker_id != worker_id:
-        raise RequestError(f"worker {worker_id[:80]} is known by another connection than this one")
+    if identity is None or worker_id not in (None, identity.worker_id):
+        raise RequestError(f"worker {(worker_id or '')[:80]} is known by another connection than this one")
     if pool not in (None, identity.pool):
         raise RequestError(f"worker {worker_id} was let in for the pool '{identity.pool}', not '{pool}'")
 

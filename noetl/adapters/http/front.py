@@ -233,6 +233,7 @@ class HttpFront(HttpSchedules):
             "name": ask.name,
             "scopes": ask.scopes,
             "prefixes": ask.prefixes,
+            "pools": ask.pools,
             "expires_ms": ask.expires_ms,
         }
         answer = await self.client.ask("POST", "/tokens", body=body)

@@ -14,8 +14,8 @@ from noetl.ports.results import check_content
 T = TypeVar("T")
 Caller = TypeVar("Caller", bound=Hashable)  # proves who asks: a key on a bus, a connection where there is one
 RequestHandler = Callable[[bytes, Caller], Awaitable[bytes]]
-# Raises RequestError when a worker's name is not the caller's, or the pool, where one is named, not for it.
-CheckSender = Callable[[str, str | None, Caller], None]
+# Raises RequestError when a worker's name is not the caller's, or a pool not for it, where either is named.
+CheckSender = Callable[[str | None, str | None, Caller], None]
 _encode = msgspec.json.encode
 _DIGEST = msgspec.json.Decoder(str)
 _TAKE = msgspec.json.Decoder(TakeRequest)
@@ -29,6 +29,7 @@ def request_handlers(
     """The handler of each request that workers make."""
 
     async def which(body: bytes, caller: Caller) -> bytes:
+        check_sender(None, body.decode("utf-8", "replace") or None, caller)
         return server.encode()
 
     async def program(body: bytes, caller: Caller) -> bytes:

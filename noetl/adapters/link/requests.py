@@ -46,7 +46,8 @@ def ignore(_: object) -> None:
 class WorkerLink:
     """Speaks to the servers for one worker; subclasses carry one request to one server."""
 
-    def __init__(self) -> None:
+    def __init__(self, pool: str) -> None:
+        self.pool = pool
         self.on_hint: Callable[[str], None] = ignore
         self.on_push: Callable[[Push], None] = ignore
         self.on_orders: Callable[[Orders], None] = ignore
@@ -96,7 +97,7 @@ class WorkerLink:
 
     async def which(self) -> str:
         """The name of a server that answers us; here, where nobody knows us yet, unproven refusals count."""
-        once = partial(self.once, "which", b"")
+        once = partial(self.once, "which", self.pool.encode())
         return (await self._until_answered("which", once, unproven_counts=True)).decode()
 
     async def take_from(self, server: str, take: TakeRequest) -> Orders:

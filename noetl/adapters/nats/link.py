@@ -28,14 +28,14 @@ class NatsLink(WorkerLink):
     """Speaks to the servers for one worker."""
 
     def __init__(self, bus: Bus, pool: str, worker_id: str, signer: Signer) -> None:
-        super().__init__()
-        self._bus, self._pool, self._worker_id, self._signer = bus, pool, worker_id, signer
+        super().__init__(pool)
+        self._bus, self._worker_id, self._signer = bus, worker_id, signer
         self._alive: dict[str, float] = {}  # servers, and when each was last heard
 
     def open(self) -> None:
         """Begin to hear."""
         self._bus.on_connected = self._connected
-        self._bus.listen(subjects.hint(self._pool), self._hinted)
+        self._bus.listen(subjects.hint(self.pool), self._hinted)
         self._bus.listen(subjects.ALIVE, self._heard)
         self._bus.listen(subjects.worker(self._worker_id), self._pushed)
         self._bus.listen(subjects.orders(self._worker_id), self._handed)

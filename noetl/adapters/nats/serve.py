@@ -1,15 +1,17 @@
 """A server on the bus: answers workers by asking the desk, and calls workers."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 
 from noetl.adapters.link.error_reply import encode_error
 from noetl.adapters.link.handlers import RequestHandler, decode, request_handlers
+from noetl.adapters.link.pools import check_pool
 from noetl.adapters.link.worker_name import may_bear
 from noetl.adapters.nats import subjects
 from noetl.adapters.nats.bus import Bus, Handler
-from noetl.adapters.nats.signing import NoticeSigner, StaleMessage, Verifier
+from noetl.adapters.nats.signing import NoticeSigner, Question, StaleMessage, Verifier
 from noetl.core.message import WorkOrder
 from noetl.errors import BackendError, NoetlError, RequestError
 from noetl.ports.link import (
@@ -27,6 +29,19 @@ WORKERS_KNOWN = 10_000
 DONE, REFUSED = b"o", b"e"  # what an answer begins with: both are signed
 
 
+class Sender(NamedTuple):
+    """Who signed a message: the key of a token, its name and the pools it is for."""
+
+    key: bytes | None
+    token: str = ""
+    pools: tuple[str, ...] = ()
+
+
+def _sender(question: Question) -> Sender:
+    token = question.token
+    return Sender(None) if token is None else Sender(question.key, token.name, tuple(token.pools))
+
+
 class NatsWorkerChannel:
     """How a server reaches workers."""
 
@@ -35,8 +50,14 @@ class NatsWorkerChannel:
         self._notices = NoticeSigner()
         self._keys: dict[str, bytes | None] = {}  # what each worker is known by
 
-    def meet(self, worker_id: str, pool: str | None, key: bytes | None) -> None:
-        """A worker proves with a key who it is; raises RequestError when that name is another's, or none."""
+    def meet(self, worker_id: str | None, pool: str | None, sender: Sender) -> None:
+        """A worker proves who it is; raises RequestError for the name of another, or a pool not for it."""
+        if pool is not None and sender.key is not None:
+            check_pool(sender.token, sender.pools, pool)
+        if worker_id is not None:
+            self._meet(worker_id, sender.key)
+
+    def _meet(self, worker_id: str, key: bytes | None) -> None:
         if worker_id not in self._keys and not subjects.is_name(worker_id):
             raise RequestError(
                 f"{worker_id[:80]!r} is no name of a worker", hint="letters, digits, _ . and -"
@@ -94,7 +115,7 @@ def serve(
             question = await verifier.open(subjects.BEAT, message)
             verifier.check(question)
             beat = decode(_BEAT, question.body)
-            channel.meet(beat.hello.worker_id, beat.hello.pool, question.key)
+            channel.meet(beat.hello.worker_id, beat.hello.pool, _sender(question))
             heartbeats.beat(beat)
         except (RequestError, StaleMessage):
             return  # whoever said it may not, or says nothing we know, or repeats what another said
@@ -109,12 +130,12 @@ def serve(
     bus.listen(subjects.ALIVE, lambda _: None)  # our own word comes back as long as we can hear
 
 
-def _checked(subject: str, handler: RequestHandler[bytes | None], verifier: Verifier) -> Handler:
+def _checked(subject: str, handler: RequestHandler[Sender], verifier: Verifier) -> Handler:
     async def handle(message: bytes) -> bytes:
         question = await verifier.open(subject, message)
         try:
             verifier.check(question)
-            answer = DONE + await handler(question.body, question.key)
+            answer = DONE + await handler(question.body, _sender(question))
         except NoetlError as error:
             answer = REFUSED + encode_error(error)
         return question.sign(answer, verifier.now())

@@ -22,6 +22,7 @@ EPILOG = """\b
 Examples:
   noetl token create ci --scope run --prefix team/ --expires 30d
   noetl token create me --scope admin
+  noetl token create gpu-workers --scope worker --pool gpu
   noetl token list
   noetl token delete 3f9c2b7a51e04d68
 
@@ -46,16 +47,35 @@ def command() -> None:
     help="What it allows; repeatable. run and write bring read, admin brings all but worker.",
 )
 @click.option("--prefix", "prefixes", multiple=True, metavar="PATH", help="Only playbooks below; repeatable.")
+@click.option(
+    "--pool",
+    "pools",
+    multiple=True,
+    metavar="NAME",
+    help="With --scope worker: a pool its workers may serve, * for all; repeatable.  [default: default]",
+)
 @click.option("--expires", type=Span(), metavar="SPAN", help="For how long, as in 30d.  [default: no end]")
 @options.server
 @options.as_json
 async def create(
-    name: str, scopes: tuple[Scope, ...], prefixes: tuple[str, ...], expires: int | None, as_json: bool
+    name: str,
+    scopes: tuple[Scope, ...],
+    prefixes: tuple[str, ...],
+    pools: tuple[str, ...],
+    expires: int | None,
+    as_json: bool,
 ) -> None:
     """Make a token for NAME and print it. It cannot be shown again."""
     from noetl.ports.front import TokenAsk
 
-    ask = TokenAsk(by=caller(), name=name, scopes=[*scopes], prefixes=[*prefixes], expires_ms=expires)
+    ask = TokenAsk(
+        by=caller(),
+        name=name,
+        scopes=[*scopes],
+        prefixes=[*prefixes],
+        pools=[*pools],
+        expires_ms=expires,
+    )
     async with _tokens() as tokens:
         new_token = await tokens.new_token(ask)
     if as_json:
@@ -96,6 +116,7 @@ def _words(token: "AccessToken") -> str:
     from noetl.core.event import iso
 
     where = f" below {', '.join(token.prefixes)}" if token.prefixes else ""
+    where += f" for the pools {', '.join(token.pools)}" if token.pools else ""
     if token.expires_at is None:
         until = "no end"
     elif token.expires_at <= time.time() * 1000:

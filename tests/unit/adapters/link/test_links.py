@@ -168,3 +168,12 @@ async def test_a_connection_that_is_being_closed_is_not_asked_over_and_over(
         for connection in link._connections.values():  # type: ignore[attr-defined]
             connection.close(GOING_AWAY, "closed by the test")
         assert (await asyncio.wait_for(link.report(report_of()), LONG)).answer.accepted
+
+
+async def test_a_token_is_good_for_the_pools_that_it_names(world: World) -> None:
+    with pytest.raises(RequestError, match="not for the pool 'gpu'; its pools: default"):
+        async with world.worker(1, pool="gpu"):
+            pass
+    async with world.worker(1) as link:
+        with pytest.raises(RequestError, match="pool"):
+            await link.take_from("server", TakeRequest(hello(pool="gpu"), 1))

@@ -103,7 +103,9 @@ class World(Protocol):
         """How the server reaches workers."""
         ...
 
-    def worker(self, token: int, name: str = "w") -> AbstractAsyncContextManager[WorkerLink]:
+    def worker(
+        self, token: int, name: str = "w", pool: str = "default"
+    ) -> AbstractAsyncContextManager[WorkerLink]:
         """Someone with a token who says to be a worker, connected."""
         ...
 
@@ -121,10 +123,10 @@ class NatsWorld:
         serve(bus, self.channel, desk, desk, Verifier(find, required=True))
 
     @asynccontextmanager
-    async def worker(self, token: int, name: str = "w") -> AsyncIterator[WorkerLink]:
+    async def worker(self, token: int, name: str = "w", pool: str = "default") -> AsyncIterator[WorkerLink]:
         bus = Bus(self._url, "test worker")
         await bus.connect()
-        link = NatsLink(bus, "default", name, Signer(bearer(token)))
+        link = NatsLink(bus, pool, name, Signer(bearer(token)))
         link.open()
         try:
             await link.which()  # what was said before has been heard: subscriptions too
@@ -146,8 +148,8 @@ class DirectWorld:
         server.open(desk, desk)
 
     @asynccontextmanager
-    async def worker(self, token: int, name: str = "w") -> AsyncIterator[WorkerLink]:
-        link = DirectLink([self.url], "default", name, bearer(token))
+    async def worker(self, token: int, name: str = "w", pool: str = "default") -> AsyncIterator[WorkerLink]:
+        link = DirectLink([self.url], pool, name, bearer(token))
         link.open()
         try:
             await link.which()

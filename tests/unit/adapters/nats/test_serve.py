@@ -108,7 +108,7 @@ async def world(nats_server: NatsServer) -> AsyncIterator[World]:
             raise BackendError("the store is away")
         if token_id not in TOKENS:
             raise NotFound("no such token")
-        return AccessToken(token_id, digest(TOKENS[token_id]), "w", ["worker"])
+        return AccessToken(token_id, digest(TOKENS[token_id]), "w", ["worker"], pools=["default"])
 
     bus = Bus(nats_server.url, "test server")
     await bus.connect()

@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.adapters.nats import subjects
-from noetl.adapters.nats.serve import NatsWorkerChannel
+from noetl.adapters.nats.serve import NatsWorkerChannel, Sender
 from noetl.errors import RequestError
 
 CONTROL_LINE = 4096  # the longest line that NATS reads
@@ -24,9 +24,9 @@ def test_any_text_may_be_the_name_of_a_pool(pool: str) -> None:
 def test_a_worker_has_a_name_that_can_be_spoken(name: str) -> None:
     calling = NatsWorkerChannel(None, "server", lambda: 0)  # type: ignore[arg-type]
     with pytest.raises(RequestError, match="is no name of a worker"):
-        calling.meet(name, None, None)
+        calling.meet(name, None, Sender(None))
 
 
 def test_the_names_that_workers_give_themselves_are_names() -> None:
     calling = NatsWorkerChannel(None, "server", lambda: 0)  # type: ignore[arg-type]
-    calling.meet("my_host-2.example-123-0090cf", None, None)
+    calling.meet("my_host-2.example-123-0090cf", None, Sender(None))
