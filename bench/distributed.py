@@ -1,7 +1,7 @@
-"""A server and a worker in processes of their own over real PostgreSQL and NATS, fsync on, through REST.
+"""A server and a worker in processes of their own over real PostgreSQL, fsync on, through REST.
 
-The floor is what any program would have to do for one durable step here: one bare commit of one row, and one
-question and answer over NATS.
+The worker dials the server; some figures are taken over NATS too. The floor is what any program would have to
+do for one durable step here: one bare commit of one row, and one question and answer over a connection.
 """
 
 import asyncio
@@ -44,11 +44,11 @@ def loop(items: int, where: str) -> str:
 class Cluster:
     """Servers, workers, and what they stand on; most figures need one of each."""
 
-    def __init__(self, folder: str, servers: int = 1, workers: int = 1) -> None:
+    def __init__(self, folder: str, servers: int = 1, workers: int = 1, *, over_nats: bool = False) -> None:
         from tests.servers import NatsServer, PostgresServer
 
         self.folder, self.more = folder, list["subprocess.Popen[bytes]"]()
-        self.postgres, self.nats = PostgresServer.start(), NatsServer.start()
+        self.postgres, self.nats = PostgresServer.start(), NatsServer.start() if over_nats else None
         self.dsn = self.postgres.new_database()
         began = time.perf_counter()
         self.server, self.url = self._start("server", "start", "--port", "0")
@@ -57,16 +57,17 @@ class Cluster:
             self.url,
             *(self._start_more("server", "start", "--port", "0") for _ in range(1, servers)),
         ]
-        self.worker, _ = self._start("worker", "start")
+        servers_of_worker = [] if over_nats else ["--server", self.url]  # it hears of the others
+        self.worker, _ = self._start("worker", "start", *servers_of_worker)
         for _ in range(1, workers):
-            self._start_more("worker", "start")
+            self._start_more("worker", "start", *servers_of_worker)
 
     def _start(self, *arguments: str) -> tuple["subprocess.Popen[bytes]", str]:
         environment = {
             **os.environ,
             "NOETL_HOME": self.folder,
             "NOETL_STORE": self.dsn,
-            "NOETL_BUS": self.nats.url,
+            **({"NOETL_BUS": self.nats.url} if self.nats is not None else {}),
             "NOETL_ALLOW_NETWORKS": "loopback",
         }
         process = subprocess.Popen(
@@ -91,7 +92,8 @@ class Cluster:
             process.wait()
             assert process.stdout is not None
             process.stdout.close()
-        self.nats.close()
+        if self.nats is not None:
+            self.nats.close()
         self.postgres.close()
 
     def cpu_s(self) -> float:
@@ -163,7 +165,28 @@ async def _measure() -> list[Figure]:
             await client.front.close()
         finally:
             await asyncio.to_thread(cluster.close)
-    return [*figures, Figure("cluster: server ready after start", cluster.ready_s, "s", 1.5)]
+    ready = Figure("cluster: server ready after start", cluster.ready_s, "s", 1.5)
+    return [*figures, ready, *await _over_nats()]
+
+
+async def _over_nats() -> list[Figure]:
+    """What the other link makes of the same work."""
+    with tempfile.TemporaryDirectory() as folder:
+        cluster = await asyncio.to_thread(Cluster, folder, over_nats=True)
+        try:
+            client = Client(cluster.url)
+            step_s, _ = await _chain(cluster, client)
+            burst_s, step_cpu_s = await _burst(cluster, client)
+            p50_s, _ = await _one(client)
+            await client.front.close()
+        finally:
+            await asyncio.to_thread(cluster.close)
+    return [
+        Figure("cluster over NATS: chain of 100 noop steps", step_s * 1000, "ms/step", 1.25),
+        Figure("cluster over NATS: 200 executions of 5 steps", 1 / burst_s, "executions/s", 400, "higher"),
+        Figure("cluster over NATS: one-step execution, p50", p50_s * 1000, "ms", 5.0),
+        Figure("cluster over NATS: CPU per step of the 200", step_cpu_s * 1000, "ms", 0.7),
+    ]
 
 
 async def _figures(cluster: Cluster, client: Client, floor_s: float) -> list[Figure]:
@@ -193,9 +216,8 @@ async def _figures(cluster: Cluster, client: Client, floor_s: float) -> list[Fig
 
 
 async def _floors(cluster: Cluster) -> tuple[float, float]:
-    """Seconds for one commit of one row of 1 kB, and for one question and answer over NATS."""
+    """Seconds for one commit of one row of 1 kB, and for one question and answer over a connection."""
     import asyncpg
-    import nats
 
     connection = await asyncpg.connect(cluster.dsn)
     await connection.execute("create table floor (a int, b bytea)")
@@ -203,17 +225,23 @@ async def _floors(cluster: Cluster) -> tuple[float, float]:
     commit_s = await _each(lambda: insert.fetch(1, b"x" * 1024))
     await connection.execute("drop table floor")
     await connection.close()
-    asking, answering = await nats.connect(cluster.nats.url), await nats.connect(cluster.nats.url)
+    echo = await asyncio.start_server(_echo, "127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*echo.sockets[0].getsockname()[:2])
 
-    async def answer(message: Any) -> None:
-        await message.respond(message.data)
+    async def ask() -> None:
+        writer.write(b"x" * 1024)
+        await reader.readexactly(1024)
 
-    await answering.subscribe("floor", cb=answer)
-    await answering.flush()
-    round_trip_s = await _each(lambda: asking.request("floor", b"x" * 1024, timeout=5))
-    await asking.close()
-    await answering.close()
+    round_trip_s = await _each(ask)
+    writer.close()
+    echo.close()
     return commit_s, round_trip_s
+
+
+async def _echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while body := await reader.read(65536):
+        writer.write(body)
+    writer.close()
 
 
 async def _each(work: Callable[[], Awaitable[Any]]) -> float:

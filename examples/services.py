@@ -1,4 +1,4 @@
-"""PostgreSQL and NATS from their wheels, for trying a cluster on this machine: `start`, `stop`.
+"""PostgreSQL, and NATS where it is wanted, from their wheels, for trying a cluster: `start [--nats]`, `stop`.
 
 `start` leaves them running on free ports, with their data in `.noetl/services` of this folder, and prints the
 settings that name them: eval "$(python examples/services.py start)". Not for production.
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,21 +23,24 @@ LOOK_S = 0.05
 
 def main(arguments: list[str]) -> int:
     """Start, stop, or be the process that keeps them."""
-    todo = {"start": start, "stop": stop, "keep": keep}
-    if len(arguments) != 1 or arguments[0] not in todo:
-        print("use: python examples/services.py start | stop", file=sys.stderr)
+    with_nats = arguments[1:] == ["--nats"]
+    if arguments[:1] == ["stop"] and len(arguments) == 1:
+        return stop()
+    todo = {"start": start, "keep": keep}
+    if arguments[:1] not in (["start"], ["keep"]) or not (with_nats or len(arguments) == 1):
+        print("use: python examples/services.py start [--nats] | stop", file=sys.stderr)
         return 2
-    return todo[arguments[0]]()
+    return todo[arguments[0]](with_nats)
 
 
-def start() -> int:
+def start(with_nats: bool) -> int:
     """Start them in a process of its own, unless they run, and print what to export."""
     if _running() is None:
         PLACE.parent.mkdir(exist_ok=True)
         PLACE.unlink(missing_ok=True)
         log = PLACE.with_suffix(".log").open("wb")
         keeper = subprocess.Popen(
-            [sys.executable, __file__, "keep"],
+            [sys.executable, __file__, "keep", *(["--nats"] if with_nats else [])],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -50,8 +54,9 @@ def start() -> int:
             time.sleep(LOOK_S)
     said = json.loads(PLACE.read_text())
     for name in ("NOETL_STORE", "NOETL_BUS"):
-        print(f"export {name}={shlex.quote(said[name])}")
-    print("PostgreSQL and NATS run; stop them with: python examples/services.py stop", file=sys.stderr)
+        if name in said:
+            print(f"export {name}={shlex.quote(said[name])}")
+    print("the services run; stop them with: python examples/services.py stop", file=sys.stderr)
     return 0
 
 
@@ -64,7 +69,7 @@ def stop() -> int:
     os.kill(pid, signal.SIGTERM)
     while _running() is not None:
         time.sleep(LOOK_S)
-    print("PostgreSQL and NATS are gone; in this shell: unset NOETL_STORE NOETL_BUS", file=sys.stderr)
+    print("the services are gone; in this shell: unset NOETL_STORE NOETL_BUS", file=sys.stderr)
     return 0
 
 
@@ -78,13 +83,15 @@ def _running() -> int | None:
     return pid
 
 
-def keep() -> int:
+def keep(with_nats: bool) -> int:
     """Run them until told to stop."""
     sys.path.insert(0, str(ROOT))
     from tests.servers import NatsServer, PostgresServer
 
-    with PostgresServer.start() as postgres, NatsServer.start() as nats:
-        said = {"pid": os.getpid(), "NOETL_STORE": postgres.new_database(), "NOETL_BUS": nats.url}
+    with PostgresServer.start() as postgres, NatsServer.start() if with_nats else nullcontext() as nats:
+        said = {"pid": os.getpid(), "NOETL_STORE": postgres.new_database()}
+        if nats is not None:
+            said["NOETL_BUS"] = nats.url
         written = PLACE.with_suffix(".part")
         written.write_text(json.dumps(said))
         written.replace(PLACE)

@@ -97,7 +97,7 @@ def groups() -> tuple[list[Contender], ...]:
         Contender(f"DBOS {version('dbos')}, SQLite", ("dbos_engine", "sqlite:///FOLDER/dbos.db"), "dbos"),
     ]
     with_servers = [
-        Contender("NoETL cluster, PostgreSQL + NATS", ("noetl_engine", "cluster")),
+        Contender("NoETL cluster, PostgreSQL", ("noetl_engine", "cluster")),
         Contender(f"DBOS {version('dbos')}, PostgreSQL", ("dbos_engine", "POSTGRES"), "dbos"),
         Contender(f"Restate {version('restate')}", ("restate_engine",), "restate"),
         Contender(

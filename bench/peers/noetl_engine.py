@@ -1,4 +1,4 @@
-"""NoETL: embedded over SQLite in this process, or a cluster over PostgreSQL and NATS through REST."""
+"""NoETL: embedded over SQLite in this process, or a cluster over PostgreSQL through REST."""
 
 import asyncio
 import sys

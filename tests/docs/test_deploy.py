@@ -24,7 +24,7 @@ def test_every_variable_of_a_deployment_is_a_setting(file: str) -> None:
 
 def test_compose_has_the_parts_of_a_cluster() -> None:
     services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
-    assert set(services) == {"postgres", "nats", "server", "worker"}
+    assert set(services) == {"postgres", "server", "worker"}
     assert services["server"]["command"] == ["server", "start"]
     assert services["worker"]["command"] == ["worker", "start"]
     assert services["worker"]["deploy"]["replicas"] == 2

@@ -14,7 +14,7 @@
 - name: NOETL_LEASE_S
   value: {{ .Values.leaseSeconds | quote }}
 - name: NOETL_BUS
-  valueFrom: {secretKeyRef: {name: {{ .Values.existingSecret }}, key: bus}}
+  valueFrom: {secretKeyRef: {name: {{ .Values.existingSecret }}, key: bus, optional: true}}
 {{- with .Values.env }}
 {{ toYaml . }}
 {{- end }}
