@@ -38,7 +38,7 @@ def _key(ref: Reference) -> str:
 
 
 def _at_rest(run: Run) -> list[Reference]:
-    return stored_refs([run.frame, run.outcomes])
+    return stored_refs([run.frame, run.outcomes]) if run.frame or run.outcomes else []
 
 
 def _effective(decisions: list[Decision]) -> list[Command]:

@@ -21,8 +21,6 @@ UNASKED = Admission(True)
 
 def admit(draft: Draft, step: str, token: str, rules: tuple[AdmitProgram, ...], scope: Scope) -> Admission:
     """The first rule that holds decides; raises EvaluationError when a guard cannot be judged."""
-    if not rules:
-        return UNASKED
     guards: list[GuardRecord] = []
     for index, rule in enumerate(rules):
         if rule.guard is None:

@@ -48,6 +48,7 @@ def report(draft: Draft, message: Report) -> Answer:
     check = ReportCheck(draft, run, lease, message.worker)
     why, recorded, size = "", draft.recorded, UNMEASURED
     room = draft.program.max_payload_bytes + ENVELOPE_BYTES
+    record, evolve = draft.events.append, draft.evolve
     for event in message.events:
         if not recorded:  # what was refused is not recorded
             wrong = check.event(event)
@@ -61,7 +62,8 @@ def report(draft: Draft, message: Report) -> Answer:
                 continue
         handler = HANDLERS[event.name]
         if handler is None:
-            draft.accept(event)
+            record(event)
+            evolve(state, event)
             continue
         handler(draft, run, lease, event, size)
         if run.id not in state.runs:
@@ -148,7 +150,9 @@ def _iteration_ended(draft: Draft, run: Run, lease: Lease, event: Event, size: i
     if children:
         cancel_left(draft, children, f"the iteration {event.at} of {run.id} that waited for it is over")
     step = draft.step(run.step)
-    if step.loop is None or outer_index(event.at) is None:
+    if step.loop is None or (step.loop.parallel and event.name == "loop.iteration.done"):
+        return  # nothing follows from it alone
+    if outer_index(event.at) is None:
         return
     if not step.loop.parallel:
         writes = [

@@ -130,6 +130,7 @@ _BARE = frozenset(
 )  # events that may come without data
 NOT_ITS_OWN = "not for a worker to report"
 _WITH_MORE = frozenset({"writes", "sent", "results", "call"})
+_REF_KEY = b'"ref":'
 _OVER_MARK = f'"{OVER}":'.encode()
 _encode = msgspec.json.encode
 
@@ -141,6 +142,7 @@ class ReportCheck:
         self._run, self._lease, self._worker, self._id = run, lease, worker, run.id
         self._labels, self._blocks = draft.step(run.step).pipeline.labels, draft.program.blocks
         self._last: dict[tuple[str, str], tuple[tuple[int, int], bool]] = {}  # how far each task has come
+        self._placed: str | None = None  # the address that the event before had, which was of the lease
         self.size = 0  # of the data of the event that was asked about last, in bytes
 
     def event(self, event: Event) -> str | None:
@@ -149,16 +151,14 @@ class ReportCheck:
         asked = _ASKED.get(name)
         if asked is None or event.run != self._id or event.by != "w":
             return NOT_ITS_OWN
-        if not data:
-            self.size, data = 0, {}
-            if name in _BARE:
-                return asked(self, event, data)
-            wrong = _misshapen(_SHAPES[name], data, b"")
-        else:
+        if data:
             body = _encode(data)
             self.size = len(body)
             wrong = _misshapen(_SHAPES[name], data, body)
-        return wrong or asked(self, event, data)
+            return wrong or asked(self, event, data)
+        self.size = 0
+        wrong = None if name in _BARE else _misshapen(_SHAPES[name], {}, b"")
+        return wrong or asked(self, event, {})
 
     def frame(self, address: str, frame: Checkpoint) -> str | None:
         """What is wrong with a checkpoint, if anything is."""
@@ -178,13 +178,18 @@ class ReportCheck:
         loop = self._run.loop
         if loop is None:
             return f"the step has no iteration {address}" if address and address[0] == "[" else None
+        if address is not None and address == self._placed:
+            return None
         index = _outer_index(address)
         if index is None:
             return f"{address!r} is no address of an iteration"
         lease = self._lease
         if not (lease.lo or 0) <= index < (loop.total if lease.hi is None else lease.hi):
             return f"iteration {index} is not of this lease"
-        return f"iteration {index} is over" if loop.marks[index] in _OVER_WITH else None
+        if loop.marks[index] in _OVER_WITH:
+            return f"iteration {index} is over"
+        self._placed = address
+        return None
 
     def _nowhere(self, event: Event) -> str | None:
         return None if event.at is None else f"it is not inside the run, and says {event.at!r}"
@@ -213,11 +218,15 @@ class ReportCheck:
         return self._nowhere(event)
 
     def _iteration(self, event: Event, data: NoData) -> str | None:
-        if not (event.at or "").endswith("]"):
+        address = event.at or ""
+        if address[-1:] != "]":
             return f"{event.at!r} is no address of an iteration"
-        if event.at in self._run.outcomes:
-            return f"iteration {event.at} is over"
-        return self._place(event.at)
+        if address in self._run.outcomes:
+            return f"iteration {address} is over"
+        misplaced = self._place(address)
+        if event.name != "loop.iteration.started":
+            self._placed = None  # it is over with this very event
+        return misplaced
 
     def _task(self, event: Event, data: NoData) -> str | None:
         label, visit, attempt = event.label, event.visit, event.attempt
@@ -284,12 +293,14 @@ def _misshapen(shape: type[msgspec.Struct] | None, data: Mapping[str, Any], body
         fields = msgspec.convert(data, shape)
     except msgspec.ValidationError as wrong:
         return f"it is malformed: {wrong}"
+    if body and _REF_KEY not in body and _OVER_MARK not in body and _WITH_MORE.isdisjoint(data):
+        return None  # what most have: nothing that the shape does not say
     return _badly_made(fields, data, body)
 
 
 def _badly_made(event: msgspec.Struct, data: Mapping[str, Any], body: bytes) -> str | None:
     """What the shape of an event or checkpoint does not say: paths, references, marks, calls."""
-    if not _WITH_MORE.isdisjoint(data):  # most have nothing of all this: look before asking
+    if not _WITH_MORE.isdisjoint(data):
         for path, _ in (*getattr(event, "writes", ()), *getattr(event, "sent", ())):
             if len(path) < 2 or path[0] not in ("ctx", "step"):
                 return f"{'.'.join(path)!r} is no path that can be written"

@@ -43,31 +43,38 @@ class FailureFacts(TypedDict, total=False):
 def enqueue(draft: Draft, step: str, parts: Mapping[str, object]) -> None:
     """Put a token on its way to a step; parts that are empty are left out."""
     data = {key: value for key, value in parts.items() if value}
-    draft.record("token.enqueued", None, {"token": f"t{draft.state.enqueued + 1}", "step": step, **data})
+    draft.record("token.enqueued", None, {"token": _next_token(draft), "step": step, **data})
+
+
+def _next_token(draft: Draft) -> str:
+    return f"t{draft.state.enqueued + 1}"
 
 
 def route(draft: Draft, run: Run, name: str, output: Output, of: str | None = None) -> None:
     """Evaluate the arcs of a run that ended with an event; the event may be of the last step it grew."""
     step = draft.step(run.step)
-    event: ArcEvent = {"name": name, "step": of or run.step, "data": _event_data(output)}
+    ended: ArcEvent = {"name": name, "step": of or run.step}
+    effects: list[ArcEffect] | None = None
     try:
         scope = NOTHING
         whole = hydrated(draft, run, output) if "ref" in output else output
         if step.arcs_render:
+            event: ArcEvent = {**ended, "data": _event_data(output)}
             scope = template_scopes.departure(draft, run, event if step.reads_event else None, whole)
         records, chosen = _guards(draft, run, step, scope)
-        patches = [_arc_effects(draft, run, index, step.arcs[index], scope) for index in chosen]
-        if any(effect is not _NO_EFFECT for effect in patches):
-            _keep_together(draft, patches)
+        if not step.plain_arcs or run.args:
+            effects = [_arc_effects(draft, run, index, step.arcs[index], scope) for index in chosen]
+            _keep_together(draft, effects)
     except EvaluationError as error:
         draft.emit("next.evaluated", run.id, event=name, error=error.message, kind=error.kind, taken=[])
         abort(draft, _unroutable(error, run, name, output))
         return
-    for index, effect in zip(chosen, patches, strict=True):
-        if effect["set"]:
-            records[index]["set"] = effect["set"]
-        if effect["args"]:
-            records[index]["args"] = effect["args"]
+    if effects is not None:
+        for index, effect in zip(chosen, effects, strict=True):
+            if effect["set"]:
+                records[index]["set"] = effect["set"]
+            if effect["args"]:
+                records[index]["args"] = effect["args"]
     taken = [step.arcs[index].step for index in chosen]
     facts: dict[str, object] = {"event": name, "arcs": records, "taken": taken}
     became: FailureFacts = {}
@@ -78,8 +85,9 @@ def route(draft: Draft, run: Run, name: str, output: Output, of: str | None = No
     if "fails" in became and not draft.program.drain:
         abort(draft, became["fails"])
         return
-    for index, effect in zip(chosen, patches, strict=True):
-        _fire(draft, run, step.arcs[index], effect, event)
+    for place, index in enumerate(chosen):
+        effect = _NO_EFFECT if effects is None else effects[place]
+        _fire(draft, run, step.arcs[index], effect, ended, output)
 
 
 def _unroutable(error: EvaluationError, run: Run, name: str, output: Output) -> ErrorObject:
@@ -119,8 +127,6 @@ def _guards(draft: Draft, run: Run, step: StepProgram, scope: Scope) -> tuple[li
 
 def _arc_effects(draft: Draft, run: Run, index: int, arc: ArcProgram, scope: Scope) -> ArcEffect:
     """What a chosen arc writes and the args of its token; later arcs see what earlier ones wrote."""
-    if arc.plain and not run.args:
-        return _NO_EFFECT
     pairs: Patch = []
     if arc.set:
         pairs = draft.evaluator.writes(("arc-set", run.id, index), arc.set, scope).pairs
@@ -158,22 +164,24 @@ def _failure_facts(
     return {"failure": {"step": run.step, "error": error, "taken_by": taken_by, "answered": bool(asking)}}
 
 
-def _fire(draft: Draft, run: Run, arc: ArcProgram, effect: ArcEffect, event: ArcEvent) -> None:
+def _fire(
+    draft: Draft, run: Run, arc: ArcProgram, effect: ArcEffect, ended: ArcEvent, output: Output
+) -> None:
     if effect["set"]:
         draft.emit("ctx.patched", run.id, patch=effect["set"], origin="arc", to=arc.step)
     target = draft.step(arc.step)
-    carried: ArcEvent = {"name": event["name"], "step": event["step"]}
+    carried: ArcEvent = {"name": ended["name"], "step": ended["step"]}
     if target.wants_event or target.routes_only:
-        carried["data"] = _small(draft, event["data"], effect["args"])
-    parts = {
-        "from": run.step,
-        "from_run": run.id,
-        "event": carried,
-        "args": effect["args"],
-        "barred": run.barred,
-        "fragment": run.fragment,
-    }
-    enqueue(draft, arc.step, parts)
+        carried["data"] = _small(draft, _event_data(output), effect["args"])
+    data: dict[str, Any] = {"token": _next_token(draft), "step": arc.step, "from": run.step}
+    data["from_run"], data["event"] = run.id, carried
+    if effect["args"]:
+        data["args"] = effect["args"]
+    if run.barred:
+        data["barred"] = run.barred
+    if run.fragment:
+        data["fragment"] = run.fragment
+    draft.record("token.enqueued", None, data)
 
 
 def _small(draft: Draft, data: ArcEventData, args: Json) -> ArcEventData:

@@ -14,7 +14,6 @@ from noetl.core.deciding.execution_end import abort, complete
 from noetl.core.program.evaluator import EvaluationError
 from noetl.core.state import Token
 from noetl.core.values.output import not_a_mapping, problem
-from noetl.core.values.scope import NOTHING
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -86,28 +85,25 @@ def _advance(draft: Draft, tokens: list[Token], bars: str | None = None) -> None
         draft.emit("execution.paused", by=draft.state.by or "cli", why=f"--until {step.name} reached")
         return
     arrived = run_start.Arrival.of(draft, step, tokens, bars)
-    if step.starts_plainly and not draft.recorded:
-        arrived.input = step.input.value or None
-        _enter(draft, arrived, UNASKED)
-        return
     try:
         arrived.input = _render_input(draft, arrived)
     except EvaluationError as error:
         run_start.fail_before_start(draft, arrived, problem(error.kind, error.message))
         return
-    scope = arrived.scope(draft) if step.admit else NOTHING
-    try:
-        admission = admit(draft, step.name, tokens[-1].id, step.admit, scope)
-    except EvaluationError as error:
-        abort(draft, {**problem(error.kind, error.message), "step": step.name})
-        return
+    admission = UNASKED
+    if step.admit:
+        try:
+            admission = admit(draft, step.name, tokens[-1].id, step.admit, arrived.scope(draft))
+        except EvaluationError as error:
+            abort(draft, {**problem(error.kind, error.message), "step": step.name})
+            return
     _enter(draft, arrived, admission)
 
 
 def _render_input(draft: Draft, arrived: run_start.Arrival) -> Any:
     step = arrived.step
     if step.input.static and not draft.recorded:
-        return step.input.render({}) or None
+        return step.input.value or None
     scope = arrived.scope(draft)
     rendered = draft.evaluator.value(("input", arrived.run_id), step.input, scope)
     if draft.recorded or isinstance(rendered, dict):

@@ -25,7 +25,6 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Payloads
     """Everything the worker of a lease needs: ctx and finished steps are those of the run's scheduling."""
     run = state.runs[lease.run]
     step = program.steps[run.step]
-    answered = {at: parked.output for at, parked in run.parked.items() if parked.output is not None}
     order = WorkOrder(
         execution_id=state.execution_id,
         lease=lease.id,
@@ -44,17 +43,24 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Payloads
         step_scope=_step_scope(run, step),
         results=_results(state, run, step.names),
         loop=_loop_order(run, lease, hydrated),
-        frames={at: _frame(frame, hydrated) for at, frame in run.frame.items()},
-        outcomes={at: _outcome(outcome, hydrated) for at, outcome in run.outcomes.items()},
-        answers={
-            at: {**output, "data": loaded(output.get("data"), hydrated)} for at, output in answered.items()
-        },
-        waiting=[at for at, parked in run.parked.items() if parked.output is None],
-        answered=list(run.answers_left().values()),
         started=run.started_at is not None,
     )
+    if run.frame or run.outcomes or run.parked:
+        _resume(order, run, hydrated)
     order.aside = bool(hydrated) and bool(stored_refs(scopes_of(order)))
     return order
+
+
+def _resume(order: WorkOrder, run: Run, hydrated: Payloads) -> None:
+    """Say where the pipelines of a run stand that a worker had before."""
+    answered = {at: parked.output for at, parked in run.parked.items() if parked.output is not None}
+    order.frames = {at: _frame(frame, hydrated) for at, frame in run.frame.items()}
+    order.outcomes = {at: _outcome(outcome, hydrated) for at, outcome in run.outcomes.items()}
+    order.answers = {
+        at: {**output, "data": loaded(output.get("data"), hydrated)} for at, output in answered.items()
+    }
+    order.waiting = [at for at, parked in run.parked.items() if parked.output is None]
+    order.answered = list(run.answers_left().values())
 
 
 def _workload(workload: JsonObject, keys: frozenset[str] | None) -> JsonObject:
@@ -119,6 +125,8 @@ def _writes(writes: Patch, hydrated: Payloads) -> Patch:
 
 def _results(state: State, run: Run, names: frozenset[str]) -> dict[str, Output]:
     """Finished steps by name; inside a fragment also by the name its author wrote."""
+    if not names:
+        return {}
     results = seen(state.results, run.results_then)
     outputs = {name: results[name] for name in names if name in results}
     if run.fragment is not None:

@@ -152,7 +152,6 @@ class ArcProgram:
     asks: bool
     set: tuple[Write, ...]
     args: CompiledValue
-    plain: bool  # it writes nothing and hands on nothing of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +184,7 @@ class StepProgram:
     arrival: PathSet  # of input, gate, bounds and items: what the server renders before the start
     boundary: PathSet  # of step set, output, arcs: what the server renders at the end
     arcs_render: bool  # some arc has a template, so that the end of a run has to be seen
+    plain_arcs: bool  # no arc writes or hands on anything of its own
     loops_over: frozenset[Path]  # what the loop's collection may be a reference from
     wants_event: bool  # the step's input, gate or items read `event.data`
     wants_ref: bool  # someone reads the step's own `ref`
@@ -194,7 +194,7 @@ class StepProgram:
     read_later: bool  # some other template mentions the step by name
     reads_event: bool  # some template of the step reads `event`
     routes_only: bool  # the server completes the step itself
-    starts_plainly: bool  # a worker runs it, and nothing has to be rendered, judged or listed before
+    starts_plainly: bool  # a worker runs it, and nothing but its input is rendered or judged before
     ends_plainly: bool  # nothing but its arcs is rendered or judged at its end
 
     @property
@@ -383,6 +383,7 @@ class _StepCompiler:
             arrival=arrival,
             boundary=boundary,
             arcs_render=any(arc.guard.template or arc.set or not arc.args.static for arc in arcs),
+            plain_arcs=all(not arc.set and arc.args.static and not arc.args.value for arc in arcs),
             loops_over=self._loops_over(),
             wants_event=arrival.reads("event", "data"),
             wants_ref=boundary.names("output", "ref") or self.everything.names(name, "ref"),
@@ -392,15 +393,16 @@ class _StepCompiler:
             read_later=self.everything.mentions(name) or self.synthesises,
             reads_event=self.reads.at(step).mentions("event"),
             routes_only=not step.tasks and step.loop is None,
-            starts_plainly=self._starts_plainly(),
+            starts_plainly=not self._is_judged(),
             ends_plainly=not (step.has_output or step.set or step.validate.get("output") or step.synthesize),
         )
 
-    def _starts_plainly(self) -> bool:
+    def _is_judged(self) -> bool:
+        """Whether more than its input has to be known before a run: its gate, its bounds, its items."""
         step = self.step
-        judged = step.admit or step.validate.get("input") or not step.tasks or step.loop is not None
         bounded = step.timeout_s is not None or step.deadline_s is not None
-        return not judged and not bounded and compile_value(step.whole_input or step.input).static
+        listed = not step.tasks or step.loop is not None
+        return bool(step.admit or step.validate.get("input")) or bounded or listed
 
     def _spec_of(self, task: model.Task) -> JsonObject:
         kind = self.kinds.get(task.kind) or Kind(task.kind, "")
@@ -556,12 +558,11 @@ def _loop(loop: model.Loop | None) -> LoopProgram | None:
 
 
 def _arc(arc: model.Arc, step: str) -> ArcProgram:
-    guard, args = _guard(arc.when) or ALWAYS, compile_value(arc.args)
+    guard = _guard(arc.when) or ALWAYS
     return ArcProgram(
         step=arc.step,
         guard=guard,
         asks=asks(guard.paths, step),
         set=_writes(arc.set),
-        args=args,
-        plain=not arc.set and args.static and not args.value,
+        args=compile_value(arc.args),
     )
