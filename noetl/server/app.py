@@ -11,6 +11,7 @@ from noetl.errors import NotFound
 from noetl.ports.front import Front
 from noetl.server import problem
 from noetl.server.assets import Assets
+from noetl.server.direct_route import DirectRoute
 from noetl.server.gate import ABOVE_PAGES, ASSETS, PAGES, Gate
 from noetl.server.head_method import Head
 from noetl.server.metrics import Meter
@@ -18,7 +19,7 @@ from noetl.server.options import Options
 from noetl.server.reply import reply
 from noetl.server.request_log import Record
 from noetl.server.route_spec import openapi
-from noetl.server.routes import ROUTERS
+from noetl.server.routes import ROUTERS, executions
 
 
 def create_app(front: Front, options: Options) -> FastAPI:
@@ -40,9 +41,8 @@ def create_app(front: Front, options: Options) -> FastAPI:
     app.router.routes.append(Route("/api/openapi.json", _document, include_in_schema=False))
     _serve_pages(app, options)
     app.openapi = partial(openapi, app)  # type: ignore[method-assign]
-    gate = Gate(
-        Head(app.build_middleware_stack()), options
-    )  # outside of all: what answers a bug is dressed too
+    answering = DirectRoute(app.build_middleware_stack(), executions.START)
+    gate = Gate(Head(answering), options)  # outside of all: what answers a bug is dressed too
     app.state.gate, app.state.doorkeeper, app.state.meter = gate, gate.doorkeeper, Meter(options)
     app.middleware_stack = Record(gate, app.state.meter)
     return app

@@ -18,7 +18,7 @@ from noetl.server import session
 from noetl.server.access import NOBODY, OPERATOR, WHO, NotProven, Who
 from noetl.server.auth import Doorkeeper
 from noetl.server.options import Options
-from noetl.server.problem import Problem, of_error, problem
+from noetl.server.problem import Problem, of_error, of_problem
 from noetl.server.rate import Rate
 
 # Method and path, letter for letter. Pages and assets are files of the package; they say nothing of anyone.
@@ -79,9 +79,8 @@ class Gate:
             scope[WHO] = await self._let_in(HTTPConnection(scope))
             size = _declared_size(scope, self.options.body_bytes)
         except Problem as refused:
-            answer = problem(refused.status, refused.detail, hint=refused.hint, headers=refused.headers)
             await _heard_out(scope, receive)
-            await answer(scope, receive, send_with_headers)
+            await of_problem(refused)(scope, receive, send_with_headers)
         except NoetlError as error:
             await of_error(error)(scope, receive, send_with_headers)
         else:

@@ -103,12 +103,17 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(NoetlError, _of_error)
     app.add_exception_handler(HTTPException, _of_http)
     app.add_exception_handler(RequestValidationError, _of_validation)
-    app.add_exception_handler(Exception, _of_bug)
+    app.add_exception_handler(Exception, of_bug)
+
+
+def of_problem(refused: Problem) -> Response:
+    """The answer to a request that is refused."""
+    return problem(refused.status, refused.detail, hint=refused.hint, headers=refused.headers)
 
 
 async def _of_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, Problem)
-    return problem(error.status, error.detail, hint=error.hint, headers=error.headers)
+    return of_problem(error)
 
 
 async def _of_error(request: Request, error: Exception) -> Response:
@@ -157,5 +162,6 @@ def _mistake(item: dict[str, Any]) -> str:
     return f"{place}: {why[:1].lower()}{why[1:]}{value_seen}"
 
 
-async def _of_bug(request: Request, error: Exception) -> Response:
+async def of_bug(request: Request, error: Exception) -> Response:
+    """The answer to a bug; what it was is in the log."""
     return problem(500, f"{type(error).__name__} in the server", hint="its log says more; this is a bug")
