@@ -17,7 +17,7 @@ class DirectRoute:
 
     def __init__(self, app: ASGIApp, route: Guarded) -> None:
         self.app, self._route, self._handler = app, route, route.get_route_handler()
-        self._asked_for = {(method, route.path) for method in route.methods}
+        self._asked_for = {(method, route.path) for method in route.methods or ()}
         self._guarded = ServerErrorMiddleware(self._answer, handler=of_bug)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -103,7 +103,11 @@ def may_read_payloads(program: Program, state: State, message: Message) -> bool:
     loop = None if lease is None else state.runs[lease.run].loop
     if loop is not None and (loop.refs or loop.parts):
         return True
-    return any(event.data and _may_refer(event.data) for event in message.events)
+    for event in message.events:
+        data = event.data
+        if data and _may_refer(data):
+            return True
+    return False
 
 
 def _may_refer(data: dict[str, Any]) -> bool:
