@@ -39,13 +39,13 @@ class Pools:
     def __init__(self) -> None:
         self._pools: OrderedDict[str, Pool] = OrderedDict()
         self._types: OrderedDict[str, Types] = OrderedDict()
+        self._keys: dict[int, tuple[Secret, str]] = {}
 
     def get(self, call: Call, size: int) -> "Pool":
-        options = _options(call.auth)
-        key = _digest((sorted(options.items()), size))
+        key = f"{self._key(call.auth)} {size}"
         if key not in self._pools:
             self._pools[key] = driver().create_pool(
-                **options,
+                **_options(call.auth),
                 min_size=0,
                 max_size=size,
                 max_inactive_connection_lifetime=IDLE_S,
@@ -59,12 +59,24 @@ class Pools:
 
     def types(self, call: Call) -> "Types":
         """The types of statements that were run with the call's credential."""
-        key = _digest(sorted(_options(call.auth).items()))
+        key = self._key(call.auth)
         entry = self._types.setdefault(key, Types())
         self._types.move_to_end(key)
         if len(self._types) > POOLS_MAX:
             self._types.popitem(last=False)
         return entry
+
+    def _key(self, secret: Secret | None) -> str:
+        """What tells credentials apart; tasks that were given the same one are not digested again."""
+        kept = self._keys.get(id(secret))
+        if kept is not None and kept[0] is secret:
+            return kept[1]
+        key = _digest(sorted(_options(secret).items()))
+        if secret is not None:
+            if len(self._keys) >= POOLS_MAX:
+                self._keys.clear()
+            self._keys[id(secret)] = (secret, key)
+        return key
 
     def _forget_idle(self) -> None:
         """Close the pools that were not used for the longest time; one that is in use stays."""
@@ -76,6 +88,7 @@ class Pools:
         for pool in self._pools.values():
             pool.terminate()
         self._pools.clear()
+        self._keys.clear()
 
 
 class Types:

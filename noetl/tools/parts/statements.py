@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from noetl.json_value import Json
 from noetl.ports.envelope import Failed
 
+TEXTS_KEPT = 128  # tasks of a loop bring the same text again and again
 # What hides a semicolon or a colon: comments, strings, quoted names, dollar quotes, casts.
 _TOKEN = re.compile(
     r"""
@@ -32,6 +34,11 @@ _READING = frozenset({"EXPLAIN", "SELECT", "SHOW", "TABLE", "VALUES", "WITH"})
 
 def split(text: str) -> list[str]:
     """The statements of a text, each without its semicolon; comments alone are none."""
+    return list(_parts(text))
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def _parts(text: str) -> tuple[str, ...]:
     parts: list[str] = []
     start = 0
     for kind, first, last in _tokens(text):
@@ -39,9 +46,10 @@ def split(text: str) -> list[str]:
             parts.append(text[start:first])
             start = last
     parts.append(text[start:])
-    return [part.strip() for part in parts if first_word(part)]
+    return tuple(part.strip() for part in parts if first_word(part))
 
 
+@lru_cache(maxsize=TEXTS_KEPT)
 def first_word(statement: str) -> str:
     """The first word of a statement in capitals, comments left out; empty when there is none."""
     rest = statement
