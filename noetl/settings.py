@@ -116,6 +116,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "bus", _text, "NATS between servers and workers: nats://…; when unset, workers dial the servers."
     ),
+    Setting("bus_creds", _text, "A file of credentials for NATS: as nsc writes it, or the seed of an NKEY."),
+    Setting("bus_ca", _text, "A file of certificates that are believed of NATS, beside the system's."),
     Setting(
         "results", _text, "Where large results go: beside the store when unset; postgres, nats or s3://…"
     ),
@@ -181,6 +183,8 @@ class Settings:
     home: Path
     store: str
     bus: str | None = None
+    bus_creds: str | None = None
+    bus_ca: str | None = None
     results: str | None = None
     server: str | None = None
     token: str | None = field(default=None, repr=False)

@@ -15,6 +15,7 @@ from noetl.adapters.link.requests import WorkerLink
 from noetl.adapters.link.worker_name import marked
 from noetl.adapters.nats.bus import Bus
 from noetl.adapters.nats.link import NatsLink
+from noetl.adapters.nats.login import read_login
 from noetl.adapters.nats.serve import NatsWorkerChannel, serve
 from noetl.adapters.nats.signing import Signer, Verifier
 from noetl.adapters.nats.subject_triggers import LOOK_S, SubjectTriggers
@@ -40,7 +41,7 @@ async def opened_bus(settings: Settings, name: str) -> AsyncIterator[Bus | None]
         raise RequestError(
             f"NOETL_BUS is '{settings.bus}', which is no address of NATS", hint=f"{NATS}HOST:4222"
         )
-    bus = Bus(settings.bus, name)
+    bus = Bus(settings.bus, name, read_login(settings.bus_creds, settings.bus_ca))
     await bus.connect()
     try:
         yield bus

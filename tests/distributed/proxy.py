@@ -78,18 +78,25 @@ class Proxy:
         if self.mode == "refuse":
             _reset(writer)
             return
-        with suppress(OSError):
-            there, back = await asyncio.open_connection(self._target.hostname, self._target.port)
-            self._open |= {writer, back}
-            try:
-                await asyncio.gather(
-                    self._forward(reader, back, ("stall",)),
-                    self._forward(there, writer, ("stall", "stall_back")),
-                )
-            finally:
-                self._open -= {writer, back}
-                writer.close()
-                back.close()
+        self._open.add(writer)
+        try:
+            with suppress(OSError):
+                await self._pass_on(reader, writer)
+        finally:
+            self._open.discard(writer)
+            writer.close()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection(self._target.hostname, self._target.port)
+        self._open.add(back)
+        try:
+            await asyncio.gather(
+                self._forward(reader, back, ("stall",)),
+                self._forward(there, writer, ("stall", "stall_back")),
+            )
+        finally:
+            self._open.discard(back)
+            back.close()
 
     async def _forward(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, held_in: tuple[str, ...]

@@ -11,11 +11,12 @@ import secrets
 import struct
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from noetl.adapters.link.error_reply import decode_error, encode_error
 from noetl.adapters.link.requests import NoAnswer
 from noetl.adapters.nats.chunk_buffer import ChunkBuffer
+from noetl.adapters.nats.login import NO_LOGIN, BusLogin
 from noetl.adapters.nats.protocol import Disconnected
 from noetl.adapters.nats.wire import CONNECT_S, Message, NatsClient, NoResponder
 from noetl.errors import BackendError, MissingExtra, NoetlError, RequestError
@@ -40,9 +41,9 @@ RECONNECT_S = 0.2
 class Bus:
     """One connection to NATS."""
 
-    def __init__(self, url: str, name: str) -> None:
-        self.url, self.name = url, name
-        self._wire = NatsClient(url, name, lambda: self.on_connected())
+    def __init__(self, url: str, name: str, login: BusLogin = NO_LOGIN) -> None:
+        self.url, self.name, self._login = url, name, login
+        self._wire = NatsClient(url, name, lambda: self.on_connected(), login)
         self._library: Client | None = None
         self._questions = ChunkBuffer(QUESTIONS_BYTES)
         self._answers = ChunkBuffer(ANSWERS_BYTES)
@@ -67,21 +68,26 @@ class Bus:
         """A connection of the client library, for what NATS keeps: streams and objects."""
         if self._library is None:
             try:
-                import nats
+                from nats.aio.client import Client as LibraryClient
                 from nats.errors import Error
             except ImportError:
                 raise MissingExtra("nats-py", "nats") from None
             try:
-                self._library = await nats.connect(
-                    self.url.split(","),
-                    name=self.name,
-                    connect_timeout=CONNECT_S,
-                    max_reconnect_attempts=1,
-                    reconnect_time_wait=RECONNECT_S,
-                    ping_interval=2,
-                    max_outstanding_pings=2,
-                    error_cb=_ignore,
-                )
+                client = LibraryClient()
+                credentials = self._login.credentials
+                client._public_nkey = None if credentials is None else credentials.public
+                options: dict[str, Any] = {
+                    "name": self.name,
+                    "connect_timeout": CONNECT_S,
+                    "max_reconnect_attempts": 1,
+                    "reconnect_time_wait": RECONNECT_S,
+                    "ping_interval": 2,
+                    "max_outstanding_pings": 2,
+                    "error_cb": _ignore,
+                    **self._login.library_options(),
+                }
+                await client.connect(self.url.split(","), **options)
+                self._library = client
             except (OSError, Error, TimeoutError) as error:
                 raise self._unreachable(error) from error
             self._library.options["max_reconnect_attempts"] = -1  # from now on it comes back, however long

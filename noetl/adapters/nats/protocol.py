@@ -22,6 +22,7 @@ class ServerInfo(TypedDict, total=False):
     tls_required: bool
     headers: bool
     connect_urls: list[str]
+    nonce: str
 
 
 class Disconnected(Exception):

@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
+from noetl.adapters.nats.login import NO_LOGIN, BusLogin
 from noetl.adapters.nats.protocol import Disconnected, NatsConnection
 from noetl.errors import RequestError
 
@@ -87,8 +88,15 @@ def _address(url: str) -> Address:
 class NatsClient:
     """A connection that stays, over one transport after the other."""
 
-    def __init__(self, url: str, name: str, on_connected: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        url: str,
+        name: str,
+        on_connected: Callable[[], None] = lambda: None,
+        login: BusLogin = NO_LOGIN,
+    ) -> None:
         self._addresses, self._name, self._on_connected = addresses(url), name, on_connected
+        self._login = login
         self._connection: NatsConnection | None = None
         self._connected = asyncio.Event()
         self._inbox = f"_INBOX.{secrets.token_hex(16)}"
@@ -231,7 +239,8 @@ class NatsClient:
         info = await connection.info
         self.max_payload = info.get("max_payload", self.max_payload)
         if address.tls or info.get("tls_required"):
-            await _encrypt(connection, address.host)
+            await _encrypt(connection, address.host, self._login)
+        credentials = self._login.credentials
         heads = bool(info.get("headers"))
         options = {
             "verbose": False,
@@ -242,7 +251,7 @@ class NatsClient:
             "name": self._name,
             "headers": heads,
             "no_responders": heads,
-            **address.named(),
+            **(address.named() if credentials is None else credentials.answer(info.get("nonce", ""))),
         }
         subscriptions = b"".join(
             _sub(number, *subscription[:2]) for number, subscription in self._subscriptions.items()
@@ -299,11 +308,9 @@ def _too_late(future: "asyncio.Future[bytes]") -> None:
         future.set_exception(TimeoutError("no answer in time"))
 
 
-async def _encrypt(connection: NatsConnection, host: str) -> None:
-    import ssl
-
+async def _encrypt(connection: NatsConnection, host: str, login: BusLogin) -> None:
     assert connection.transport is not None
-    context = ssl.create_default_context()
+    context = login.context()
     loop = asyncio.get_running_loop()
     transport = await loop.start_tls(connection.transport, connection, context, server_hostname=host)
     if transport is None:

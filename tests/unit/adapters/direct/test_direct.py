@@ -220,7 +220,7 @@ async def test_a_server_that_is_not_reached_where_it_says_is_asked_for_elsewhere
             await link.close()
 
 
-def _certificate(folder: Path) -> Path:
+def certificate(folder: Path) -> Path:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "noetl test")])
     now = datetime.datetime.now(datetime.UTC)
@@ -272,11 +272,11 @@ async def _tls_proxy(url: str, certificate: Path) -> AsyncIterator[str]:
 async def test_a_worker_works_through_a_proxy_with_tls(
     world: DirectWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    certificate = _certificate(tmp_path)
-    async with _tls_proxy(world.url, certificate) as url:
+    pem = certificate(tmp_path)
+    async with _tls_proxy(world.url, pem) as url:
         with pytest.raises(BackendError, match="certificate"):
             await dial(url, QUERY, bearer(1), ignore)
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        monkeypatch.setenv("SSL_CERT_FILE", str(pem))
         link = DirectLink([url], "default", "w", bearer(1))
         link.open()
         try:
