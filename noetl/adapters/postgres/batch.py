@@ -1,6 +1,7 @@
 """Appends as the columns of one statement, and why an append was refused. Nothing waits here."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from operator import attrgetter
 
 import asyncpg
 
@@ -13,6 +14,8 @@ _NOTHING = (None,) * len(_SUMMARY)
 _CHANGING = ("status", "path", "version", "hash", "started_at", "due_at")
 _UNCHANGED = (None,) * len(_CHANGING)
 _ENDING = (*_CHANGING, "ended_at", "result")
+_row_columns, _all_of = attrgetter(*_ROW), attrgetter(*_SUMMARY)
+_changing, _ending = attrgetter(*_CHANGING), attrgetter(*_ENDING)
 
 
 def begins(append: Append) -> bool:
@@ -34,7 +37,7 @@ def columns(appends: Sequence[Append], now: int | None) -> list[object]:
     """The arguments of the append statement."""
     rows, snapshots, letters = [], [], []
     for n, append in enumerate(appends):
-        rows += [(n, *(getattr(row, name) for name in _ROW)) for row in append.rows]
+        rows += [(n, *_row_columns(row)) for row in append.rows]
         if append.snapshot is not None:
             snapshots.append((n, append.rows[-1].last, append.rows[-1].hash, append.snapshot))
         letters += [(n, letter) for letter in append.taken]
@@ -52,10 +55,10 @@ def alone(append: Append, now: int | None) -> tuple[str, list[object]] | None:
             return None
         if begins(append):
             return "begin_one", _beginning(append, summary, now)
-        return "end_one", [*_place(append), *_values(summary, _ENDING), *_row(rows[0])]
+        return "end_one", [*_place(append), *_ending(summary), *_row(rows[0])]
     if append.taken:
         return None
-    changes = (False, *_UNCHANGED) if summary is None else (True, *_values(summary, _CHANGING))
+    changes = (False, *_UNCHANGED) if summary is None else (True, *_changing(summary))
     if len(rows) == 1:
         return "advance_one", [*_place(append), *changes, *_row(rows[0])]
     return "advance", [*_place(append), *changes, *([getattr(row, name) for row in rows] for name in _ROW)]
@@ -63,7 +66,7 @@ def alone(append: Append, now: int | None) -> tuple[str, list[object]] | None:
 
 def _beginning(append: Append, summary: Summary, now: int | None) -> list[object]:
     row, (owner, lease) = append.rows[0], append.claim or (None, None)
-    fields = _values(summary, _SUMMARY)
+    fields = _all_of(summary)
     return [row.last, row.hash, append.execution_id, *fields, owner, append.newest, lease, now, *_row(row)]
 
 
@@ -77,15 +80,11 @@ def _row(row: Row) -> tuple[object, ...]:
     return row.first, row.ts, row.cause, row.body, row.batch, row.format
 
 
-def _values(summary: Summary, names: Iterable[str]) -> list[object]:
-    return [getattr(summary, name) for name in names]
-
-
 def _head(n: int, append: Append) -> tuple[object, ...]:
     summary, first = append.summary, begins(append)
     owner, lease = (append.claim or (None, None)) if first else (append.owner, None)
     seq = append.rows[-1].last if append.rows else append.expected
-    fields = _NOTHING if summary is None else _values(summary, _SUMMARY)
+    fields = _NOTHING if summary is None else _all_of(summary)
     place = (n, append.execution_id, append.expected, seq)
     link = append.rows[-1].hash if append.rows else b"" if first else None
     return (*place, owner, first, lease, summary is not None, *fields, append.newest, link)
