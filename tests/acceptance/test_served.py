@@ -1,17 +1,18 @@
 """What a command does differently when a server runs the playbook: it may leave, and come back."""
 
 import json
+import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.acceptance.conftest import NOETL, Noetl
+from tests.acceptance.conftest import Noetl
 from tests.acceptance.playbooks import document
 from tests.acceptance.running import Process, eventually
+from tests.fork_server import FORK_SERVER
 
 WAITS = document("- {step: ask, tool: {kind: wait, signal: go}}", name="waits")
 HELLO = document(
@@ -30,20 +31,22 @@ class Server:
         self.environment = {"PATH": "/usr/bin:/bin", "NOETL_HOME": str(folder / "home"), **settings}
 
     def start(self) -> "Server":
-        with (self.folder / "printed").open("ab") as printed:
-            self.process = subprocess.Popen(
-                [NOETL, "server", "start", "--port", self.port],
-                cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=printed,
-            )  # fmt: skip
-        assert self.process.stdout is not None
-        self.url = self.process.stdout.readline().decode().strip()
+        reading, writing = os.pipe()
+        with (self.folder / "printed").open("ab") as printed, os.fdopen(writing, "wb") as out:
+            command = ["server", "start", "--port", self.port]
+            self.process = FORK_SERVER.start(
+                command, self.folder, self.environment, out.fileno(), printed.fileno()
+            )
+        self.stdout = os.fdopen(reading, "rb")
+        self.url = self.stdout.readline().decode().strip()
         assert self.url, (self.folder / "printed").read_text()
         self.port = self.url.rpartition(":")[2]
         return self
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.communicate()
+        self.process.wait()
+        self.stdout.close()
 
 
 @pytest.fixture
