@@ -16,7 +16,7 @@ from bench.embedded import HEAD, _begun
 from bench.figure import Figure
 from bench.records_api import CALLS, KINDS, RECORDS, api
 
-GETS, IN_FLIGHT, ROUNDS = 2_000, 50, 5
+GETS, IN_FLIGHT, ROUNDS = 2_000, 50, 3
 PATIENTS_IN_FLIGHT, RECORDS_IN_FLIGHT = 5, 10
 CONNECTIONS = 8  # of a worker to one database, unless a task says otherwise
 GETS_SHARE, RECORDS_SHARE = 0.6, 0.8  # of what a bare program reaches

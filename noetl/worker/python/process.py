@@ -46,6 +46,7 @@ ENVELOPE_BYTES = 1 << 17  # what an answer may hold beside the result
 CLOSED_GRACE_S = 0.1
 EXIT_POLL_S = 0.005
 CALLS_MAX = 64  # that a process is handed before their turn
+TOGETHER = 4  # so many calls go in one write at most
 EARLY_BYTES = 1 << 14  # a larger call is handed over in its turn
 EARLY_S = 0.005  # nor does a call wait for one process for longer, as far as can be foreseen
 STRAY = "the code wrote to the connection to its host, or closed it"
@@ -137,6 +138,8 @@ class Process:
         self._unsent += self._programs.frame(self._number, request)
         if len(self.calls) == 1:
             self._begin()
+            self._send()
+        elif len(self.calls) % TOGETHER == 0:  # it is not to run out of work while more comes
             self._send()
         elif self._flush is None:  # it is busy: what comes in this moment goes together
             self._flush = self._loop.call_soon(self._send)
