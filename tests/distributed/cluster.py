@@ -99,11 +99,13 @@ class Cluster:
 
     def worker(self, fault: str = "", **settings: str) -> Node:
         """Start a worker."""
-        return self._start("worker", ["worker", "start"], fault, settings)
+        return self._start("worker", ["worker", "start"], fault, {**self._known_servers(), **settings})
 
     def refused_worker(self, **settings: str) -> Node:
         """Start a worker that is not let in, and so never says its name."""
-        return self._start("worker", ["worker", "start"], "", settings, refused=True)
+        return self._start(
+            "worker", ["worker", "start"], "", {**self._known_servers(), **settings}, refused=True
+        )
 
     def _start(
         self, kind: str, arguments: list[str], fault: str, settings: dict[str, str], *, refused: bool = False
@@ -139,13 +141,14 @@ class Cluster:
             "PYTHONPATH": str(ROOT),
         }
         named = {f"NOETL_{name.upper()}": text for name, text in settings.items()}
-        return {**os.environ, **own, **self._joined(), **named}
+        joined = {} if self.bus_url is None else {"NOETL_BUS": self.bus_url}
+        return {**os.environ, **own, **joined, **named}
 
-    def _joined(self) -> dict[str, str]:
-        """How processes find each other: workers know the first servers, and hear of the others."""
+    def _known_servers(self) -> dict[str, str]:
+        """The addresses that workers without a bus have; of other servers they hear."""
         if self.bus_url is not None:
-            return {"NOETL_BUS": self.bus_url}
-        return {"NOETL_SERVER": ",".join(f"http://127.0.0.1:{port}" for port in self.ports)}
+            return {}
+        return {"server": ",".join(f"http://127.0.0.1:{port}" for port in self.ports)}
 
     def close(self) -> None:
         for node in self.nodes:

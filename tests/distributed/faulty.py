@@ -104,15 +104,20 @@ def _before_hint(channel: Any, fuse: Fuse) -> None:
 
 
 def before_report(fuse: Fuse) -> None:
-    from noetl.adapters.link.requests import WorkerLink
-
-    around(WorkerLink, "report", fuse, after=False)
+    for link in _links():
+        around(link, "report", fuse, after=False)
 
 
 def after_report(fuse: Fuse) -> None:
-    from noetl.adapters.link.requests import WorkerLink
+    for link in _links():
+        around(link, "report", fuse, after=True)
 
-    around(WorkerLink, "report", fuse, after=True)
+
+def _links() -> tuple[type, type]:
+    from noetl.adapters.direct.link import DirectLink
+    from noetl.adapters.nats.link import NatsLink
+
+    return DirectLink, NatsLink
 
 
 def before_task(fuse: Fuse) -> None:

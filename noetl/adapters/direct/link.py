@@ -40,6 +40,7 @@ class DirectLink(WorkerLink):
         self._connections: dict[str, ServerConnection] = {}  # by the name of the server
         self._dialling: dict[ServerAddress, asyncio.Task[None]] = {}
         self._refusals: dict[ServerAddress, RequestError] = {}
+        self._tried: set[ServerAddress] = set()  # addresses at which someone was, or nobody
         self._changed = asyncio.Event()  # someone let us in, or refused
         self._pinging: asyncio.Task[None] | None = None
 
@@ -80,10 +81,11 @@ class DirectLink(WorkerLink):
                 _LOG.warning("the link to %s is lost: %s", reached.url, reached.why)
             except RequestError as error:
                 self._refusals[address] = error
-                self._changed.set()
                 told = self._warn(error.message, told)
             except BackendError as error:
                 told = self._warn(error.message, told)
+            self._tried.add(address)
+            self._changed.set()
             turn += 1
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(wait * 1.5, AGAIN_MOST_S)
@@ -165,7 +167,7 @@ class DirectLink(WorkerLink):
             server = self.some_server()
             if server is not None:
                 return server
-            if self._refusals and len(self._refusals) == len(self._dialling):
+            if self._refusals and self._tried.issuperset(self._dialling):
                 raise next(iter(self._refusals.values()))
             self._changed.clear()
             await self._changed.wait()

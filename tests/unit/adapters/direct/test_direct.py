@@ -284,3 +284,15 @@ async def test_a_worker_works_through_a_proxy_with_tls(
             assert (await link.report(report_of())).answer.accepted
         finally:
             await link.close()
+
+
+async def test_a_worker_that_is_refused_where_someone_answers_does_not_wait_for_who_is_not_there(
+    world: DirectWorld,
+) -> None:
+    link = DirectLink(["http://127.0.0.1:1", world.url], "default", "w", None)
+    link.open()
+    try:
+        with pytest.raises(RequestError, match="asks workers for a token"):
+            await asyncio.wait_for(link.which(), LONG)
+    finally:
+        await link.close()
