@@ -51,6 +51,7 @@ class Writer:
         self.transactions = 0
         self._task: asyncio.Future[None] | None = None  # while something is being committed
         self._broken: BackendError | None = None
+        self._beginning = False  # a commit is about to begin
 
     async def write(self, append: Append) -> bool:
         """Whether an append was applied; durable then. Raises BackendError when it cannot be known."""
@@ -60,17 +61,24 @@ class Writer:
             raise self._broken
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._queue.append(_Waiting(append, future))
-        if self._task is None or self._task.done():  # it goes out here and now
-            self._task = eager_task(self._work())
-            if self._task.done():
-                self._ended(self._task)
-            else:
-                self._task.add_done_callback(self._ended)
+        if not self._beginning and (self._task is None or self._task.done()):
+            self._beginning = True  # with all else that is written at this moment
+            asyncio.get_running_loop().call_soon(self._begin)
         return await future
+
+    def _begin(self) -> None:
+        self._beginning = False
+        self._task = eager_task(self._work())
+        if self._task.done():
+            self._ended(self._task)
+        else:
+            self._task.add_done_callback(self._ended)
 
     async def close(self) -> None:
         """Finish what is queued, then let go of the connection."""
         self._closing = True
+        if self._beginning:
+            await asyncio.sleep(0)
         if self._task is not None:
             await asyncio.wait({self._task})
         if self._connection is not None:
