@@ -97,6 +97,7 @@ class _DirectLink(ServerLink):
         """Send the workers to others."""
         with suppress(BackendError):  # a store that is away forgets us by itself
             await self._store.withdraw(self._address.server)
+            await self._look()  # so that they know where to go
         await self.server.close()
 
 
