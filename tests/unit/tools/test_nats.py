@@ -203,13 +203,13 @@ async def test_a_connection_that_nobody_uses_any_more_is_closed(
     for number in range(3):
         secrets[f"bus{number}"] = {"value": nats_server.url, "user": f"user{number}", "password": "canary-pw"}
     await published(use, "bus0")
-    (first,) = [one.made.result() for one in links._links.values()]
+    (first,) = [one.task.result() for one in links._links.values()]
     await use("nats", {"action": "publish", "subject": "a", "value": 1}, auth_name="bus1")  # in this task
     await published(use, "bus2")
     assert len(links._links) == 2
     assert "canary-pw" not in str(links._links)
     await asyncio.gather(*links._closing)
-    assert [first.is_closed] + [one.made.result().is_closed for one in links._links.values()] == [
+    assert [first.is_closed] + [one.task.result().is_closed for one in links._links.values()] == [
         True,
         False,
         False,
