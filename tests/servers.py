@@ -33,6 +33,8 @@ STOP_S = 30.0
 NOBODY = 65534  # PostgreSQL refuses to run as root
 # Below the range that outgoing connections take: nobody else gets the port while its server is down.
 PORTS = range(15_000, 32_000)
+LANES = 16  # processes that run tests side by side take ports of their own: one may be kept for later
+_GIVEN: set[int] = set()
 # Waits for the end of the process that started it, then ends the server and removes its data.
 WATCH = 'cat >/dev/null; kill -9 "$1" 2>/dev/null; sleep 0.5; rm -rf "$2"'
 
@@ -42,12 +44,16 @@ class ServerFailed(Exception):
 
 
 def free_port() -> int:
-    """A loopback port that nothing listens on."""
-    for port in random.SystemRandom().sample(PORTS, 200):
+    """A loopback port that nothing listens on, and nobody else gets by and by."""
+    lane = PORTS[int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % LANES :: LANES]
+    if len(_GIVEN) > len(lane) // 2:
+        _GIVEN.clear()
+    for port in random.SystemRandom().sample([port for port in lane if port not in _GIVEN], 200):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             with contextlib.suppress(OSError):
                 probe.bind(("127.0.0.1", port))
+                _GIVEN.add(port)
                 return port
     raise ServerFailed("no free port was found")
 
