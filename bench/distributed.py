@@ -11,15 +11,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from bench.embedded import HEAD, PAGES, chain
 from bench.figure import Figure
+from bench.mock_api import running
 
-ROOT = Path(__file__).parent.parent
 ROUNDS = 5
 BURST_ROUNDS = 10
 CHAIN_ROUNDS = 20  # what waits most suffers most from a machine that others use: the best of many tells
@@ -313,7 +312,7 @@ async def _pages(cluster: Cluster, client: Client) -> float:
     await connection.execute("create table pages (ep int, page int, rows text)")
     await connection.close()
     await client.front.put_credential("pages", {"dsn": cluster.dsn})
-    async with _api() as base:
+    async with running("bench.pages") as base:
         text = HEAD.format(name="pages") + PAGES.format(
             base=base,
             keep="kind: postgres\n        auth: pages",
@@ -321,19 +320,6 @@ async def _pages(cluster: Cluster, client: Client) -> float:
             database="",
         )
         return await _best(client, text, rounds=3)
-
-
-@asynccontextmanager
-async def _api() -> AsyncIterator[str]:
-    server = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bench.pages", stdout=asyncio.subprocess.PIPE, cwd=ROOT
-    )
-    try:
-        assert server.stdout is not None
-        yield (await server.stdout.readline()).decode().strip()
-    finally:
-        server.kill()
-        await server.wait()
 
 
 async def _large_loop(cluster: Cluster, client: Client) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.figure import Figure
+from bench.mock_api import running
 
 HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {{name: bench, path: bench/{name}}}\nworkflow:\n"
 ROUNDS = 5
@@ -163,12 +164,7 @@ async def _pages(made: Any, folder: str) -> float:
     database = f"{folder}/pages.db"
     for statement in ("PRAGMA journal_mode=WAL", "CREATE TABLE pages (ep, page, rows)"):
         apsw.Connection(database).execute(statement).fetchall()
-    server = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bench.pages", stdout=asyncio.subprocess.PIPE, cwd=ROOT
-    )
-    try:
-        assert server.stdout is not None
-        base = (await server.stdout.readline()).decode().strip()
+    async with running("bench.pages") as base:
         text = PAGES.format(
             base=base,
             keep="kind: sqlite",
@@ -176,9 +172,6 @@ async def _pages(made: Any, folder: str) -> float:
             database=f'database: "{database}"',
         )
         return await _best(made, HEAD.format(name="pages") + text, rounds=2)
-    finally:
-        server.kill()
-        await server.wait()
 
 
 async def _replay(made: Any) -> float:

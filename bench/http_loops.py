@@ -14,7 +14,8 @@ from typing import Any
 from bench.distributed import Client, Cluster
 from bench.embedded import HEAD, _begun
 from bench.figure import Figure
-from bench.records_api import CALLS, KINDS, RECORDS, api
+from bench.mock_api import running
+from bench.records_api import CALLS, KINDS, RECORDS
 
 GETS, IN_FLIGHT, ROUNDS = 2_000, 50, 3
 PATIENTS_IN_FLIGHT, RECORDS_IN_FLIGHT = 5, 10
@@ -165,7 +166,10 @@ async def _measure() -> list[Figure]:
         settings = {"store": f"{folder}/noetl.db", "allow_networks": "loopback"}
         try:
             client = Client(cluster.url)
-            async with embedded(load(settings, folder=Path(folder))) as made, api() as base:
+            async with (
+                embedded(load(settings, folder=Path(folder))) as made,
+                running("bench.records_api") as base,
+            ):
                 figures = await _gets(base, made, client)
                 figures += await _records(base, made, client, cluster.dsn)
             await client.front.close()
