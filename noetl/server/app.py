@@ -11,9 +11,9 @@ from noetl.errors import NotFound
 from noetl.ports.front import Front
 from noetl.server import problem
 from noetl.server.assets import Assets
-from noetl.server.direct_route import DirectRoute
 from noetl.server.gate import ABOVE_PAGES, ASSETS, PAGES, Gate
 from noetl.server.head_method import Head
+from noetl.server.hot_route import HotRoute
 from noetl.server.metrics import Meter
 from noetl.server.options import Options
 from noetl.server.reply import reply
@@ -41,7 +41,7 @@ def create_app(front: Front, options: Options) -> FastAPI:
     app.router.routes.append(Route("/api/openapi.json", _document, include_in_schema=False))
     _serve_pages(app, options)
     app.openapi = partial(openapi, app)  # type: ignore[method-assign]
-    answering = DirectRoute(app.build_middleware_stack(), executions.START)
+    answering = HotRoute(app.build_middleware_stack(), executions.START)
     gate = Gate(Head(answering), options)  # outside of all: what answers a bug is dressed too
     app.state.gate, app.state.doorkeeper, app.state.meter = gate, gate.doorkeeper, Meter(options)
     app.middleware_stack = Record(gate, app.state.meter)

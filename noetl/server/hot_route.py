@@ -12,7 +12,7 @@ from noetl.server.problem import Problem, of_bug, of_error, of_problem
 from noetl.server.route_spec import Guarded
 
 
-class DirectRoute:
+class HotRoute:
     """Answers one route itself, known by method and path letter for letter; passes all else on."""
 
     def __init__(self, app: ASGIApp, route: Guarded) -> None:

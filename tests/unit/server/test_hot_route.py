@@ -8,9 +8,9 @@ import pytest
 from fastapi import FastAPI
 
 from noetl.ports.front import TokenAsk
-from noetl.server.direct_route import DirectRoute
 from noetl.server.gate import Gate
 from noetl.server.head_method import Head
+from noetl.server.hot_route import HotRoute
 from noetl.server.request_log import Record
 from tests.unit.server.serving import HELLO, Served, guarded
 
@@ -23,7 +23,7 @@ def _through_the_framework(app: FastAPI) -> Record:
     head = gate.app
     assert isinstance(head, Head)
     direct = head.app
-    assert isinstance(direct, DirectRoute)
+    assert isinstance(direct, HotRoute)
     usual = Gate(Head(direct.app), gate.options)
     usual.doorkeeper, usual.strangers = gate.doorkeeper, gate.strangers
     return Record(usual, app.state.meter)
