@@ -23,8 +23,8 @@ from noetl.adapters.direct.connection import (
     LinkConnection,
 )
 from noetl.adapters.direct.frames import UNFIT, FrameError
+from noetl.adapters.direct.handshake import VERSION, accept_key
 from noetl.adapters.direct.notices import PATH, Peers
-from noetl.adapters.direct.serve import VERSION, accept_key
 from noetl.adapters.link.error_reply import decode_error
 from noetl.adapters.link.requests import NoAnswer
 from noetl.errors import BackendError, RequestError
@@ -32,7 +32,6 @@ from noetl.errors import BackendError, RequestError
 CONNECT_S = 5.0
 HEAD_BYTES = 64 * 1024
 ANSWERS_BYTES = 4 * 1024**3  # of long answers; the server was asked for them
-MISDIRECTED = 421
 LATER = (408, 421, 429)  # another try may go better
 _END = b"\r\n\r\n"
 Notice = Callable[["ServerConnection", bytes], None]

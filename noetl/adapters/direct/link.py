@@ -137,20 +137,24 @@ class DirectLink(WorkerLink):
     # Hearing
 
     def _noticed(self, connection: ServerConnection, body: bytes) -> None:
-        kind, rest = body[:1], body[1:]
-        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # of a newer server, perhaps
-            if kind == PEERS:
-                peers = _PEERS.decode(rest)
-                self._ahead_ms = peers.now - now_ms()
-                if connection.peers is not None:
-                    self._meet(peers)
-                connection.meet(peers)
-            elif kind == HINT and connection.peers is not None:
-                self.on_hint(connection.peers.server)
-            elif kind == PUSH:
-                self.on_push(_PUSH.decode(rest))
-            elif kind == ORDERS:
-                self.on_orders(self.noted(ORDERS_DECODER.decode(rest)))
+        try:
+            self._hear(connection, body[:1], body[1:])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            _LOG.warning("what %s tells is not understood: %s", connection.url, error)  # is it a newer one?
+
+    def _hear(self, connection: ServerConnection, kind: bytes, body: bytes) -> None:
+        if kind == PEERS:
+            peers = _PEERS.decode(body)
+            self._ahead_ms = peers.now - now_ms()
+            if connection.peers is not None:
+                self._meet(peers)
+            connection.meet(peers)
+        elif kind == HINT and connection.peers is not None:
+            self.on_hint(connection.peers.server)
+        elif kind == PUSH:
+            self.on_push(_PUSH.decode(body))
+        elif kind == ORDERS:
+            self.on_orders(self.noted(ORDERS_DECODER.decode(body)))
 
     # Speaking
 
@@ -202,7 +206,7 @@ class DirectLink(WorkerLink):
         others = [name for name in there if name != but] or there
         return random.choice(others) if others else None
 
-    async def until_server(self, wait: float) -> None:
+    async def until_server(self) -> None:
         """Wait until we are connected to a server again."""
         self._changed.clear()
         with suppress(TimeoutError):

@@ -7,9 +7,7 @@ older connection.
 import asyncio
 import logging
 import time
-from base64 import b64encode
 from collections.abc import Callable, Coroutine
-from hashlib import sha1
 from http import HTTPStatus
 
 import msgspec
@@ -26,6 +24,7 @@ from noetl.adapters.direct.connection import (
     LinkConnection,
 )
 from noetl.adapters.direct.frames import GOING_AWAY, REFUSED, UNFIT, FrameError
+from noetl.adapters.direct.handshake import VERSION, accept_key
 from noetl.adapters.direct.notices import BEAT, HINT, ORDERS, PEERS, PUSH, Peers
 from noetl.adapters.eager_task import eager_task
 from noetl.adapters.link.error_reply import encode_error
@@ -46,8 +45,6 @@ from noetl.ports.store import ServerAddress
 _LOG = logging.getLogger("noetl.link")
 _encode = msgspec.json.encode
 _BEAT = msgspec.json.Decoder(Heartbeat)
-_MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # of RFC 6455
-VERSION = "13"
 PENDING_MOST = 64  # connections whose token is being looked up
 CONNECTIONS_MOST = 4096
 PENDING_S = 10.0
@@ -57,11 +54,6 @@ PIECES_BYTES = 256 * 1024**2  # of long requests that are not whole yet, over al
 BUSY_BYTES = 256 * 1024**2  # of requests that are being answered
 BUSY_MOST = 20_000
 RETRY = BackendError("the server has too much to do at once; ask again")
-
-
-def accept_key(key: str) -> str:
-    """What a server answers to the key of a WebSocket request."""
-    return b64encode(sha1(key.encode() + _MAGIC, usedforsecurity=False).digest()).decode()
 
 
 class WorkerConnection(LinkConnection):

@@ -76,9 +76,9 @@ class WorkerLink:
     def no_answer_from(self, server: str | None) -> None:
         """A server did not answer in time."""
 
-    async def until_server(self, wait: float) -> None:
+    async def until_server(self) -> None:
         """Wait a moment until there may be a server to ask."""
-        await asyncio.sleep(wait)
+        await asyncio.sleep(AGAIN_S)
 
     @property
     def room(self) -> int:
@@ -182,7 +182,7 @@ class WorkerLink:
                 wait = min(wait * 1.5, AGAIN_MOST_S)
             server = self.some_server(but=server)
             if server is None:
-                await self.until_server(wait)
+                await self.until_server()
 
     async def _any_server(self, patience: float) -> str:
         return (await self.once("which", b"", None, patience)).decode()

@@ -8,6 +8,7 @@ import pytest
 
 from noetl.adapters.direct.dial import ServerConnection
 from noetl.adapters.direct.frames import GOING_AWAY
+from noetl.adapters.direct.notices import ORDERS
 from noetl.core.message import Payload, Report
 from noetl.core.shapes import Checkpoint
 from noetl.core.values.output import refer
@@ -177,3 +178,13 @@ async def test_a_token_is_good_for_the_pools_that_it_names(world: World) -> None
     async with world.worker(1) as link:
         with pytest.raises(RequestError, match="pool"):
             await link.take_from("server", TakeRequest(hello(pool="gpu"), 1))
+
+
+async def test_what_a_server_tells_that_nobody_understands_is_said_and_harms_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with direct_world() as made, made.worker(1) as link:
+        for connection in made.channel._connections.values():
+            assert connection.notice(ORDERS + b"of a newer server")
+        assert (await asyncio.wait_for(link.report(report_of()), LONG)).answer.accepted
+    assert [record for record in caplog.records if "is not understood" in record.message]
