@@ -1,6 +1,5 @@
 """A recorded execution as a file: playbooks, logs of the execution and its children, payloads, and its end."""
 
-import hashlib
 import zlib
 from base64 import b64decode, b64encode
 from pathlib import Path
@@ -134,8 +133,3 @@ def _append(execution_id: str, log: RecordedLog, kept: list[RecordedRow]) -> App
     for row in rows:
         fold(state, events_of(row))
     return Append(execution_id, 0, rows, summary_of(state, next_due(state), log.summary.request))
-
-
-def digest(text: str) -> str:
-    """The hash of a playbook's text."""
-    return hashlib.sha256(text.encode()).hexdigest()

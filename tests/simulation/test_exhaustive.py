@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from noetl.core.deciding import report, waits
+from noetl.core.deciding import waits
 from tests.simulation.exhaustive import Budget, Search
+from tests.simulation.test_planted import no_fence
 from tests.unit.core.build import exactly
 
 CHAIN = "- {step: a, tool: {kind: noop}, next: {arcs: [{step: b}]}}\n- {step: b, tool: {kind: noop}}"
@@ -44,19 +45,6 @@ def test_a_wait_that_nobody_answers_is_the_only_other_end() -> None:
 
 
 # ---- bugs put in on purpose ------------------------------------------------------------------------------
-
-
-def no_fence(patch: pytest.MonkeyPatch) -> None:
-    """Reports of a lease that was taken over are accepted."""
-    right = report.report
-
-    def wrong(draft: Any, message: Any) -> Any:
-        lease = draft.state.leases.get(message.lease)
-        if lease is not None and lease.out:
-            message.epoch, message.worker = lease.epoch, lease.worker or message.worker
-        return right(draft, message)
-
-    patch.setattr(report, "report", wrong)
 
 
 def takeover_forgets_work(patch: pytest.MonkeyPatch) -> None:

@@ -98,7 +98,6 @@ class FolderWatcher:
             await self._register(source)
 
     def _changed(self) -> "list[Source]":
-
         changed = []
         with suppress(NoetlError):  # an empty folder is fine: playbooks may come
             for name in find([str(self.folder)]):
