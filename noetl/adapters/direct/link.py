@@ -67,32 +67,32 @@ class DirectLink(WorkerLink):
 
     async def _stay(self, address: ServerAddress) -> None:
         """Be connected to a server, again and again, by its own address or by one that leads to all."""
-        wait, told = AGAIN_S, ""
+        wait, warning = AGAIN_S, ""
         ways = [address.url, *(self._urls if address.server else ())]
         turn = 0
         while True:
-            known = self._connections.get(address.server)
-            if known is not None:
-                await asyncio.shield(known.lost)
+            existing = self._connections.get(address.server)
+            if existing is not None:
+                await asyncio.shield(existing.lost)
             try:
                 reached = await self._connect(ways[turn % len(ways)], address)
-                wait, told, turn = AGAIN_S, "", 0
+                wait, warning, turn = AGAIN_S, "", 0
                 await asyncio.shield(reached.lost)
                 _LOG.warning("the link to %s is lost: %s", reached.url, reached.why)
             except RequestError as error:
                 self._refusals[address] = error
-                told = self._warn(error.message, told)
+                warning = self._warn(error.message, warning)
             except BackendError as error:
-                told = self._warn(error.message, told)
+                warning = self._warn(f"{error.message}; trying again", warning)
             self._tried.add(address)
             self._changed.set()
             turn += 1
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(wait * 1.5, AGAIN_MOST_S)
 
-    def _warn(self, message: str, told: str) -> str:
-        if message != told:
-            _LOG.warning("%s; trying again", message)
+    def _warn(self, message: str, last: str) -> str:
+        if message != last:
+            _LOG.warning(message)
         return message
 
     async def _connect(self, url: str, address: ServerAddress) -> ServerConnection:
