@@ -64,6 +64,8 @@ if TYPE_CHECKING:
 
     from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout
 
+    from noetl.tools.parts.http_exchange import Answer
+
 UNAUTHORIZED = 401
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -156,11 +158,13 @@ class Session:
         import aiohttp
 
         from noetl.tools.parts.guard import connector
+        from noetl.tools.parts.http_exchange import Exchanges
 
         agent = {"User-Agent": f"noetl/{__version__}"}
         self.client: ClientSession = aiohttp.ClientSession(
             connector=connector(network), cookie_jar=aiohttp.DummyCookieJar(), headers=agent
         )
+        self.exchanges = Exchanges(self.client)
         self._trusted: dict[str, ssl.SSLContext] = {}
 
     def trust(self, verify: bool | str, call: Call) -> "ssl.SSLContext | bool":
@@ -203,34 +207,45 @@ async def run(request: Request, call: Call) -> Envelope:
 
 
 async def _attempt(request: Request, knobs: Knobs, call: Call) -> Envelope:
+    import asyncio
+
     import aiohttp
 
     try:
-        async with await _begin(request, knobs, call) as response:
+        async with asyncio.timeout(_total(knobs)), await _begin(request, knobs, call) as response:
             return await _answer(response, request, knobs, call)
     except (aiohttp.ClientError, OSError, ValueError, TypeError) as problem:
         raise _failure(problem, request.url) from None
 
 
 @asynccontextmanager
-async def send(request: Request, knobs: Knobs, call: Call) -> AsyncIterator["ClientResponse"]:
+async def send(request: Request, knobs: Knobs, call: Call) -> AsyncIterator["Answer | ClientResponse"]:
     """The answer to a request, its body still to be read; what goes wrong is the call's failure."""
+    import asyncio
+
     import aiohttp
 
     try:
-        async with await _begin(request, knobs, call) as response:
+        async with asyncio.timeout(_total(knobs)), await _begin(request, knobs, call) as response:
             yield response
     except (aiohttp.ClientError, OSError, ValueError, TypeError) as problem:
         raise _failure(problem, request.url) from None
 
 
-async def _begin(request: Request, knobs: Knobs, call: Call) -> "ClientResponse":
+async def _begin(request: Request, knobs: Knobs, call: Call) -> "Answer | ClientResponse":
     if not request.url[:8].lower().startswith(("http://", "https://")):
         raise Failed("input", f"not an http:// or https:// address: {request.url}")
     session = shared_session(call)
     options = await _options(request, knobs, call)
     options["ssl"] = session.trust(request.verify, call)
-    return await session.client.request(request.method.upper(), request.url, **options)
+    credentials = auth_headers(call.auth) if call.auth else {}
+    if credentials:
+        from yarl import URL
+
+        options["middlewares"] = (for_origin(URL(request.url).origin(), credentials),)
+    method = request.method.upper()
+    answer = await session.exchanges.ask(method, request.url, options, credentials)
+    return answer or await session.client.request(method, request.url, **options)
 
 
 def _failure(problem: "ClientError | OSError | ValueError | TypeError", url: str) -> Failed:
@@ -254,10 +269,6 @@ async def _options(request: Request, knobs: Knobs, call: Call) -> dict[str, Any]
         "max_redirects": 10,
         "timeout": _timeout(knobs),
     }
-    if call.auth and (credentials := auth_headers(call.auth)):
-        from yarl import URL
-
-        options["middlewares"] = (for_origin(URL(request.url).origin(), credentials),)
     options["data"] = await _body(request, headers, call)
     options["headers"] = headers
     return options
@@ -265,8 +276,13 @@ async def _options(request: Request, knobs: Knobs, call: Call) -> dict[str, Any]
 
 def _timeout(knobs: Knobs) -> "ClientTimeout":
     parts = knobs.timeout if isinstance(knobs.timeout, Timeouts) else Timeouts()
-    total = knobs.timeout if isinstance(knobs.timeout, float) else None
+    total = _total(knobs)
     return _timeouts(total, parts.connect or CONNECT_S, parts.read or (total or READ_S))
+
+
+def _total(knobs: Knobs) -> float | None:
+    """Seconds for the whole of an attempt."""
+    return knobs.timeout if isinstance(knobs.timeout, float) else None
 
 
 @lru_cache
@@ -318,7 +334,9 @@ def _open(path: str) -> BinaryIO:
         raise Failed("not_found", f"the file to send cannot be read: {problem}") from None
 
 
-async def _answer(response: "ClientResponse", request: Request, knobs: Knobs, call: Call) -> Envelope:
+async def _answer(
+    response: "Answer | ClientResponse", request: Request, knobs: Knobs, call: Call
+) -> Envelope:
     hidden = str(call.auth["param"]) if call.auth and "param" in call.auth else None
     http = http_part(response, hidden)
     hold = call.limit("max_hydrate_bytes", HOLD_BYTES)

@@ -20,6 +20,8 @@ from noetl.tools.parts.paths import errno_name
 if TYPE_CHECKING:
     from aiohttp import ClientError, ClientResponse
 
+    from noetl.tools.parts.http_exchange import Answer
+
 CHUNK = 64 * 1024
 OPENING_BYTES = 8 * 1024  # more than is shown: secrets are taken out before it is cut
 RETRYABLE = frozenset({408, 425, 429, *range(500, 600)})
@@ -46,7 +48,7 @@ class Bounds:
     read: int
 
 
-def http_part(response: "ClientResponse", hidden: str | None) -> dict[str, Json]:
+def http_part(response: "Answer | ClientResponse", hidden: str | None) -> dict[str, Json]:
     """The envelope's `http`; a query parameter that carried a secret is left out of the address."""
     headers: dict[str, Json] = {}
     for name, value in response.headers.items():
@@ -57,7 +59,9 @@ def http_part(response: "ClientResponse", hidden: str | None) -> dict[str, Json]
     return {"status": response.status, "headers": headers, "url": str(url), "request_id": request_id}
 
 
-async def read_body(response: "ClientResponse", mode: str, bounds: Bounds, payloads: CallPayloads) -> Body:
+async def read_body(
+    response: "Answer | ClientResponse", mode: str, bounds: Bounds, payloads: CallPayloads
+) -> Body:
     """The body by mode; one that is too large to hold goes into the result store while it arrives."""
     size = response.content_length
     if size is not None and size > bounds.read:
@@ -84,13 +88,13 @@ async def read_body(response: "ClientResponse", mode: str, bounds: Bounds, paylo
     return _parsed(opening, mode, response)
 
 
-def _parsed(raw: bytes, mode: str, response: "ClientResponse") -> Body:
+def _parsed(raw: bytes, mode: str, response: "Answer | ClientResponse") -> Body:
     body = parse(raw, mode, response.headers.get("content-type", ""), response.charset)
     body.opening = raw[:OPENING_BYTES]
     return body
 
 
-def beginning(body: Body, response: "ClientResponse") -> dict[str, Json]:
+def beginning(body: Body, response: "Answer | ClientResponse") -> dict[str, Json]:
     """The error detail that says how a body begins; of one that is no text, what it is."""
     raw = body.opening
     if not raw:
@@ -103,7 +107,7 @@ def beginning(body: Body, response: "ClientResponse") -> dict[str, Json]:
     return {"body": text.replace("\0", "\ufffd")}
 
 
-async def pieces(response: "ClientResponse", limit: int) -> AsyncIterator[bytes]:
+async def pieces(response: "Answer | ClientResponse", limit: int) -> AsyncIterator[bytes]:
     """The body's pieces, decompressed; more than the limit is an error, not a full memory."""
     size = 0
     async for chunk in response.content.iter_chunked(CHUNK):
