@@ -262,15 +262,23 @@ class Engine:
             await self.check(tried)
         decision = decide(execution.state, message, now, execution.program, hydrated=execution.hydrated)
         if execution.state.fragments and execution.program is not None:
-            execution.program = with_fragments(execution.program, execution.state.fragments)
+            await self._extend(execution, execution.program)
         return decision
+
+    async def _extend(self, execution: LoadedExecution, program: Program) -> None:
+        """Have the program with the fragments that the state knows, and no others for long."""
+        fragments = execution.state.fragments
+        if not execution.fragments <= fragments.keys():
+            program = await self.programs.program(execution.state.hash)
+        execution.program = with_fragments(program, fragments)
+        execution.fragments = frozenset(fragments)
 
     def _row(self, execution: LoadedExecution, message: Message, decision: Decision, now: int) -> Row:
         row = encode_row(execution.state.seq, execution.head, message, decision.events, now)
         execution.head = row.hash
         if row.batch is not None:
-            execution.batches.add(row.batch)
-        execution.since_snapshot += len(decision.events)
+            execution.note_batch(row.batch)
+        execution.tail_bytes += len(row.body) + len(row.cause)
         return row
 
     async def _commit(
@@ -294,7 +302,7 @@ class Engine:
         if append.summary is not None:
             execution.shown = (append.summary.status, append.summary.due_at)
         if append.snapshot is not None:
-            execution.since_snapshot = 0
+            execution.tail_bytes, execution.snapshot_bytes = 0, len(append.snapshot)
         execution.committed = rows[-1].last
         seq = before
         for decision in decisions:

@@ -18,7 +18,7 @@ from noetl.ports.answers import ExecutionOutcome, Failure, PlaybookFields, Reque
 from noetl.ports.front import with_failed_iterations
 from noetl.ports.store import ROW_FORMAT, Append, Row, Summary, link
 
-SNAPSHOT_EVENTS = 5_000
+SNAPSHOT_BYTES = 512 * 1024  # of rows behind a snapshot, at least
 _ENCODER = msgspec.json.Encoder()
 _EVENTS = msgspec.json.Decoder(list[Event])
 _MESSAGES = msgspec.json.Decoder(Message)
@@ -102,7 +102,7 @@ def append_of(
     state, owner = execution.state, claim[0]
     due = next_due(state)
     changed = (status_of(state), due) != execution.shown or state.ended
-    long = execution.since_snapshot >= SNAPSHOT_EVENTS and not state.ended
+    long = execution.tail_bytes >= max(SNAPSHOT_BYTES, execution.snapshot_bytes) and not state.ended
     return Append(
         execution_id=state.execution_id,
         expected=before,
@@ -127,13 +127,13 @@ def outcome_of(state: State) -> ExecutionOutcome:
     """An execution as `noetl run --json` and the API show it."""
     counts = {
         "events": state.seq,
-        "steps": sum(step.runs for step in state.steps.values()),
+        "steps": state.step_runs,
         "tasks": state.tasks,
         "iterations": state.iterations,
         "failed_iterations": state.failed_iterations,
     }
     end = state.ended_at or state.requested_at
-    return {
+    outcome: ExecutionOutcome = {
         "execution_id": state.execution_id,
         "status": status_of(state),
         "playbook": _playbook(state),
@@ -147,6 +147,9 @@ def outcome_of(state: State) -> ExecutionOutcome:
         "parent": state.parent,
         "retry_of": state.retry_of,
     }
+    if state.failures_left_out:
+        outcome["failures_left_out"] = state.failures_left_out
+    return outcome
 
 
 def stored_result(summary: Summary) -> dict[str, Any]:

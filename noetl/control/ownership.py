@@ -98,10 +98,12 @@ class Ownership:
         if program is not None:
             program = with_fragments(program, state.fragments)
         execution = LoadedExecution(state, program, log.head, request=summary.request, committed=state.seq)
-        execution.batches, execution.tail = (
-            {row.batch for row in log.rows if row.batch},
-            log.snapshot is not None,
-        )
+        execution.fragments = frozenset(state.fragments)
+        execution.tail, execution.snapshot_bytes = log.snapshot is not None, len(log.snapshot or b"")
+        for row in log.rows:
+            execution.tail_bytes += len(row.body) + len(row.cause)
+            if row.batch:
+                execution.note_batch(row.batch)
         for ref in stored_refs(msgspec.to_builtins(state)):
             await self._prefetch.have(execution, ref)
         return execution
@@ -206,7 +208,7 @@ class Ownership:
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             self._host.stop(execution, "mail", error)
             return
-        execution.read.add(letter.id)
+        execution.note_letter(letter.id)
         execution.letters.append(letter.id)
         self._host.put(execution, message)
 

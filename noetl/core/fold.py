@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
-from noetl.core import event_data
+from noetl.core import event_data, state_bounds
 from noetl.core.event import CATALOGUE, TERMINAL, Event, step_of
-from noetl.core.shapes import ErrorObject, Failure, IterationRecord, Output
+from noetl.core.shapes import ErrorObject, IterationRecord, Output
 from noetl.core.state import (
     DONE,
     FAILED,
@@ -87,7 +87,7 @@ def _restored(state: State, event: Event, data: event_data.Restored) -> None:
     state.results = together(state.results, data.get("results", _NOTHING))
     steps = {name: StepCount(**count) for name, count in data.get("steps", _NOTHING).items()}
     state.steps = together(state.steps, steps)
-    state.failures = together(state.failures, data.get("failures", ()))
+    state_bounds.restore_failures(state, data.get("failures", []))
     state.signals = together(state.signals, data.get("signals", ()))
     state.output = data.get("output", state.output)
     state.failed_iterations = data.get("failed_iterations", state.failed_iterations)
@@ -389,7 +389,7 @@ def _drop(state: State, run: Run, parked: Parked) -> None:
     """Nothing waits for a child any more: whoever calls it again calls another one."""
     if parked.child is not None and parked.output is None and (parked.call or _NOTHING).get("wait", True):
         run.dropped[parked.key or ""] = run.dropped.get(parked.key or "", 0) + 1
-        state.left.append(parked.child)
+        state_bounds.leave_child(state, parked.child)
 
 
 def _within(address: str, block: str | None) -> bool:
@@ -492,6 +492,7 @@ def _extended(state: State, event: Event, data: event_data.Extended) -> None:
 
 def _fragment_ended(state: State, event: Event, data: event_data.NoData) -> None:
     state.fragments[event.run or ""].ended = True
+    state_bounds.drop_fragments(state)
 
 
 def _finished(state: State, event: Event, data: event_data.Finished) -> None:
@@ -510,16 +511,10 @@ def _processed(state: State, event: Event, data: event_data.Finished) -> None:
 
 def _routed(state: State, event: Event, data: event_data.Routed) -> None:
     if "failure" in data:
-        _note_failure(state, data["failure"])
+        state_bounds.note_failure(state, data["failure"])
     if "fails" in data and not state.failing:
         state.failing = True
         state.error = (state.unanswered or {}).get("error") or data["fails"]
-
-
-def _note_failure(state: State, failure: Failure) -> None:
-    """The first failure, and the one that the execution may fail with, are kept in full."""
-    first = not state.failures or (failure.get("answered") is False and state.unanswered is None)
-    state.failures.append(failure if first else {**failure, "error": short(failure["error"])})
 
 
 TRANSITIONS: dict[str, Transition] = {

@@ -240,6 +240,7 @@ class State(msgspec.Struct, omit_defaults=True):
     ] = {}  # token -> the loop whose finished iterations its run need not repeat
     fragments: dict[str, Fragment] = {}
     failures: list[Failure] = []  # those that an arc took, and whether its guard asked about them
+    failures_left_out: int = 0  # of those; see state_bounds.py
     error: ErrorObject | None = None
     output: Json = None
     failing: bool = False  # a failure nothing took; draining
@@ -250,11 +251,17 @@ class State(msgspec.Struct, omit_defaults=True):
     tasks: int = 0
     iterations: int = 0
     failed_iterations: int = 0  # of best-effort loops that went on without them
+    runs_left_out: int = 0  # of `steps`: those of fragments that are forgotten
 
     @property
     def ended(self) -> bool:
         """Whether the execution is over."""
         return self.status in ENDED
+
+    @property
+    def step_runs(self) -> int:
+        """How many step runs there were."""
+        return self.runs_left_out + sum(step.runs for step in self.steps.values())
 
     @property
     def unanswered(self) -> Failure | None:

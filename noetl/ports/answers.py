@@ -53,6 +53,7 @@ class ExecutionOutcome(TypedDict):
     output: Json
     error: JsonObject | None
     failures: list[Failure]
+    failures_left_out: NotRequired[int]  # more than are kept at hand; the log has them
     ctx: JsonObject
     steps: dict[str, StepFields]
     counts: dict[str, int]

@@ -365,6 +365,7 @@ class ExecutionAnswer(msgspec.Struct):
     ended_at: Moment | None
     log: str | None
     stuck: StuckAnswer | UnsetType = UNSET  # while it is
+    failures_left_out: int | UnsetType = UNSET  # of `failures`, when there were more than 100
 
 
 class LegacyExecutionAnswer(ExecutionAnswer):

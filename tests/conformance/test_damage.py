@@ -104,7 +104,7 @@ async def executed(name: str, ground: Ground) -> AsyncIterator[Damaged]:
 
 @pytest.fixture(autouse=True)
 def early_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows_module, "SNAPSHOT_EVENTS", 5)
+    monkeypatch.setattr(rows_module, "SNAPSHOT_BYTES", 500)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -83,7 +83,7 @@ def run(playbook: Sample, faults: Faults, execution_id: str = "0" * 32) -> Histo
     inspector = Inspector(world)
     ended = False
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(log_rows, "SNAPSHOT_EVENTS", faults.rng.choice((5, 40, log_rows.SNAPSHOT_EVENTS)))
+        patch.setattr(log_rows, "SNAPSHOT_BYTES", faults.rng.choice((500, 4_000, log_rows.SNAPSHOT_BYTES)))
         patch.setattr(toolbox, "time", SimpleNamespace(perf_counter=loop.time))
         ended = _ends(loop, world, inspector, execution_id)
     for problem in loop.problems:

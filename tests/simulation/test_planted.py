@@ -68,7 +68,7 @@ def repeats_are_decided_again(patch: pytest.MonkeyPatch) -> None:
     right = Engine._decide
 
     async def wrong(self: Any, live: Any, message: Any, now: int) -> Any:
-        live.batches = set()
+        live.batches = {}
         return await right(self, live, message, now)
 
     async def never(self: Any, execution_id: str, batch: str) -> bool:

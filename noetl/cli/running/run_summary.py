@@ -42,7 +42,7 @@ def tally_lines(result: ExecutionResult, paint: Paint) -> list[str]:
     tone = TONES.get(result["status"], "error")
     word = "in" if result["status"] in ENDED else "after"
     head = f"{paint(result['status'], tone)} {word} {duration(result['duration_ms'])}: {', '.join(parts)}"
-    lines = [head, *_failure_lines(result["failures"], paint)]
+    lines = [head, *_failure_lines(result["failures"], result.get("failures_left_out", 0), paint)]
     if failed and result["status"] == "completed":
         retry_command = f"noetl execution retry {result['execution_id']}{server_flag()}"
         lines.append(
@@ -58,14 +58,14 @@ def failure_fate(failure: Failure) -> str:
     return f"taken by the arc to {failure['taken_by']}, which does not ask about it"
 
 
-def _failure_lines(failures: list[Failure], paint: Paint) -> list[str]:
+def _failure_lines(failures: list[Failure], left_out: int, paint: Paint) -> list[str]:
     lines = []
     for item in failures[:FAILURES_MAX]:
         mark = paint("failed", "warning" if item.get("answered") else "error")
         message = (item["error"] or {}).get("message", "no error was given")
         lines.append(f"  {mark}  {item['step']}, {failure_fate(item)}: {message}")
-    if len(failures) > FAILURES_MAX:
-        lines.append(f"  … and {counted(len(failures) - FAILURES_MAX, 'more failure')}")
+    if more := max(len(failures) - FAILURES_MAX, 0) + left_out:
+        lines.append(f"  … and {counted(more, 'more failure')}")
     return lines
 
 

@@ -74,7 +74,7 @@ def recall(draft: Draft, run_id: str, why: str) -> None:
 def _finish(draft: Draft, status: str, error: ErrorObject | None) -> None:
     state = draft.state
     output = state.output if status == "completed" else None
-    counts = {"steps": sum(step.runs for step in state.steps.values()), "tasks": state.tasks}
+    counts = {"steps": state.step_runs, "tasks": state.tasks}
     counts["iterations"] = state.iterations
     counts["failed_iterations"] = state.failed_iterations
     elapsed = draft.now - (state.started_at or draft.now)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Literal
 
+from noetl.core import state_bounds
 from noetl.core.deciding import loop, waits
 from noetl.core.deciding.draft import Draft
 from noetl.core.deciding.execution_end import abort, awaited, cancel_left, recall
@@ -78,6 +79,14 @@ def _signal(draft: Draft, message: Control) -> Answer:
         ]
         names = ", ".join(sorted({name for name in signals if name is not None})) or "no signal"
         return Answer(False, f"a signal needs a name; the execution waits for {names}", state.seq)
+    waits_for_it = any(
+        parked.output is None and parked.awaits(message.name)
+        for run in state.runs.values()
+        for parked in run.parked.values()
+    )
+    if not waits_for_it and not state_bounds.takes_signals(state.signals):
+        many = f"{len(state.signals)} signals that nothing has taken are kept, and no more"
+        return Answer(False, many, state.seq)
     payload = draft.take(message.payload)
     facts: dict[str, object] = {"signal": message.name, "payload": payload, "by": message.by}
     if isinstance(message.payload, dict) and isinstance(claim := message.payload.get("by"), str):

@@ -9,7 +9,7 @@ from typing import TypeVar
 from noetl.core.deciding.draft import in_place, loaded, stored_refs
 from noetl.core.message import LoopOrder, WorkOrder
 from noetl.core.program.program import Program, StepProgram
-from noetl.core.shapes import Checkpoint, IterationRecord, Output, Patch
+from noetl.core.shapes import Checkpoint, FragmentSteps, IterationRecord, Output, Patch
 from noetl.core.state import DONE, FAILED, Lease, LoopState, Run, State
 from noetl.core.values.loop_merge import spread
 from noetl.core.values.patch import apply, rests_elsewhere
@@ -33,9 +33,7 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Payloads
         step=run.step,
         program=state.hash,
         pool=step.pool or program.pool,
-        fragments=[
-            {"origin": fragment.origin, "steps": fragment.steps} for fragment in state.fragments.values()
-        ],
+        fragments=_fragments(state, run),
         workload=_workload(state.workload or {}, step.workload_keys),
         ctx=pruned(seen(state.ctx, run.ctx_then), step.ctx_keys),
         input=run.input,
@@ -49,6 +47,17 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Payloads
         _resume(order, run, hydrated)
     order.aside = bool(hydrated) and bool(stored_refs(scopes_of(order)))
     return order
+
+
+def _fragments(state: State, run: Run) -> list[FragmentSteps]:
+    """The fragment that a run belongs to and those around it, the outermost first."""
+    around: list[FragmentSteps] = []
+    name = run.fragment
+    while name is not None:
+        fragment = state.fragments[name]
+        around.insert(0, {"origin": fragment.origin, "steps": fragment.steps})
+        name = fragment.run.get("fragment")
+    return around
 
 
 def _resume(order: WorkOrder, run: Run, hydrated: Payloads) -> None:

@@ -4,7 +4,7 @@ import click
 
 from noetl.cli import options
 from noetl.cli.command_classes import Command
-from noetl.cli.terminal import emit, emit_json, note, width_of
+from noetl.cli.terminal import counted, emit, emit_json, note, width_of
 from noetl.ports.answers import ExecutionResult, PlaybookFields
 
 
@@ -56,6 +56,9 @@ def _lines(result: ExecutionResult) -> list[str]:
         runs = f"  {step['runs']} runs" if step["runs"] > 1 else ""
         lines.append(f"step       {name:<{width}}  {step['status']}{runs}")
     lines += [f"failure    {item['step']}, {failure_fate(item)}" for item in result["failures"]]
+    if left_out := result.get("failures_left_out"):
+        command = f"noetl execution events {result['execution_id']} --name step.failed"
+        lines.append(f"failure    … and {counted(left_out, 'more failure')}: {command}")
     return lines
 
 
