@@ -1,6 +1,50 @@
 """NoETL: durable workflows written as YAML playbooks.
 
-This module holds the version and nothing else; importing it must cost nothing.
+From Python: `noetl.run("x.yaml")` runs a playbook in this process, `noetl.Client(url)` speaks to a server.
+Importing this module costs nothing: what it offers is loaded when it is first used.
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from noetl.client.async_client import AsyncClient as AsyncClient
+    from noetl.client.client import Client as Client
+    from noetl.client.client import Execution as Execution
+    from noetl.client.embedded import aresume as aresume
+    from noetl.client.embedded import arun as arun
+    from noetl.client.embedded import resume as resume
+    from noetl.client.embedded import run as run
+    from noetl.client.execution import AsyncExecution as AsyncExecution
+    from noetl.client.result import ExecutionFailed as ExecutionFailed
+    from noetl.client.result import Result as Result
+    from noetl.errors import NoetlError as NoetlError
+
 __version__ = "3.0.0a1"
+
+_PLACES = {
+    "AsyncClient": "client.async_client",
+    "Client": "client.client",
+    "Execution": "client.client",
+    "aresume": "client.embedded",
+    "arun": "client.embedded",
+    "resume": "client.embedded",
+    "run": "client.embedded",
+    "AsyncExecution": "client.execution",
+    "ExecutionFailed": "client.result",
+    "Result": "client.result",
+    "NoetlError": "errors",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'noetl' has no attribute '{name}'")
+    from importlib import import_module
+
+    offered: object = getattr(import_module(f"noetl.{_PLACES[name]}"), name)
+    globals()[name] = offered
+    return offered
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PLACES})

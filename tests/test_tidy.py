@@ -40,6 +40,7 @@ BROAD_EXCEPT_ALLOWED = {
     "noetl/control/sweep.py": "the edge of a round: a bug of ours in one must not end the clockwork",
     "noetl/control/engine.py": "the edge of a decision: a bug of ours stops its execution, not the others",
     "noetl/control/ownership.py": "the edge of a takeover: a log nobody can read keeps no other from going on",
+    "noetl/client/result.py": "a library that raises bare exceptions: what it says becomes our error",
     "noetl/adapters/eager_task.py": "a task: what its work raises is of whoever waits for it",
 }
 

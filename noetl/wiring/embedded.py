@@ -1,9 +1,10 @@
 """One process: control plane and worker over SQLite, an in-process transport, results in a folder."""
 
+import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.control.front.front import Fleet
+from noetl.control.sweep import sweep
 from noetl.core.message import WorkOrder
 from noetl.core.program.program import Program
 from noetl.errors import RequestError
@@ -32,7 +34,17 @@ from noetl.wiring.plane import (
 from noetl.worker.pool import Pool
 from noetl.worker.secret_cache import CachedSecrets
 
-__all__ = ["MEMORY", "Embedded", "assemble", "build", "embedded", "new_execution_id", "store_path"]
+__all__ = [
+    "MEMORY",
+    "Embedded",
+    "assemble",
+    "build",
+    "embedded",
+    "guest",
+    "new_execution_id",
+    "store_path",
+    "swept",
+]
 
 MEMORY = "memory://"  # keeps nothing: for trying things out
 
@@ -74,7 +86,6 @@ class Embedded(Plane):
 
 def build(settings: Settings) -> Embedded:
     """Fill every port for one process over the SQLite file of the settings."""
-    collect_seldom()
     if settings.store == MEMORY:
         return assemble(settings, MemoryStore(now_ms), MemoryResults(now_ms))
     path = Path(store_path(settings))
@@ -141,9 +152,29 @@ def _programs(plane: Plane) -> Callable[[WorkOrder], Program]:
 
 @asynccontextmanager
 async def embedded(settings: Settings) -> AsyncIterator[Embedded]:
-    """Build, and close whatever happens."""
+    """Build in a process that is ours, and close whatever happens."""
+    collect_seldom()
+    async with guest(settings) as engine:
+        yield engine
+
+
+@asynccontextmanager
+async def guest(settings: Settings) -> AsyncIterator[Embedded]:
+    """Build in the process of somebody else, of which nothing is tuned; close whatever happens."""
     engine = build(settings)
     try:
         yield engine
     finally:
         await engine.close()
+
+
+@asynccontextmanager
+async def swept(engine: Embedded) -> AsyncIterator[Embedded]:
+    """The engine with its clockwork: timers fire, what lies still is taken up."""
+    clockwork = asyncio.create_task(sweep(engine.engine))
+    try:
+        yield engine
+    finally:
+        clockwork.cancel()
+        with suppress(asyncio.CancelledError):
+            await clockwork

@@ -14,7 +14,7 @@ import pytest
 from tests.acceptance.conftest import Noetl
 from tests.acceptance.playbooks import document
 from tests.acceptance.running import eventually
-from tests.acceptance.test_served import Server
+from tests.acceptance.served import Server
 
 ECHO = document(
     '- {step: say, tool: {kind: noop, output: "{{ workload.said }}"}}',

@@ -1,7 +1,6 @@
 """What a command does differently when a server runs the playbook: it may leave, and come back."""
 
 import json
-import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from tests.acceptance.conftest import Noetl
 from tests.acceptance.playbooks import document
 from tests.acceptance.running import Process, eventually
-from tests.fork_server import FORK_SERVER
+from tests.acceptance.served import Server
 
 WAITS = document("- {step: ask, tool: {kind: wait, signal: go}}", name="waits")
 HELLO = document(
@@ -20,33 +19,6 @@ HELLO = document(
     name="served",
     workload="workload: {name: you}",
 )
-
-
-class Server:
-    """A server of its own, which may be stopped, killed and started again at the same address."""
-
-    def __init__(self, folder: Path, **settings: str) -> None:
-        folder.mkdir(exist_ok=True)
-        self.folder, self.port = folder, "0"
-        self.environment = {"PATH": "/usr/bin:/bin", "NOETL_HOME": str(folder / "home"), **settings}
-
-    def start(self) -> "Server":
-        reading, writing = os.pipe()
-        with (self.folder / "printed").open("ab") as printed, os.fdopen(writing, "wb") as out:
-            command = ["server", "start", "--port", self.port]
-            self.process = FORK_SERVER.start(
-                command, self.folder, self.environment, out.fileno(), printed.fileno()
-            )
-        self.stdout = os.fdopen(reading, "rb")
-        self.url = self.stdout.readline().decode().strip()
-        assert self.url, (self.folder / "printed").read_text()
-        self.port = self.url.rpartition(":")[2]
-        return self
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        self.stdout.close()
 
 
 @pytest.fixture

@@ -1,15 +1,13 @@
 """The engine of this process over the project's own store: opened to run executions, or to look things up."""
 
-import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from noetl.cli.options import chosen_server
-from noetl.control.sweep import sweep
 from noetl.errors import NotFound
 from noetl.settings import Settings, load
-from noetl.wiring.embedded import MEMORY, Embedded, embedded, store_path
+from noetl.wiring.embedded import MEMORY, Embedded, embedded, store_path, swept
 
 
 def current_settings() -> Settings:
@@ -21,14 +19,8 @@ async def open_engine(settings: Settings, *, make: bool = True) -> AsyncIterator
     """The embedded engine with its clockwork; `make`: also a store where there is none."""
     if not make:
         _require_store(settings)
-    async with embedded(settings) as engine:
-        clockwork = asyncio.create_task(sweep(engine.engine))
-        try:
-            yield engine
-        finally:
-            clockwork.cancel()
-            with suppress(asyncio.CancelledError):
-                await clockwork
+    async with embedded(settings) as engine, swept(engine):
+        yield engine
 
 
 @asynccontextmanager
