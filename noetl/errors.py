@@ -5,6 +5,7 @@
     ├── RequestError           the caller asked for something that cannot be: not found, conflict, denied
     ├── MissingExtra           a driver is not installed; the hint is the install command
     ├── BackendError           a store, bus or server cannot be reached; retryable, cause kept
+    │   └── NewerFormat        a newer release wrote it: this one leaves it to those that can read it
     └── InvariantViolation     a bug of ours: stop this execution, keep its log
 
 A failing task is a value (an output envelope), never one of these.
@@ -72,6 +73,15 @@ class BackendError(NoetlError):
 
     code = "backend"
     retryable: ClassVar[bool] = True
+
+
+class NewerFormat(BackendError):
+    """A newer release of noetl wrote it; this one leaves it to those that can read it."""
+
+    code = "newer-format"
+
+    def __init__(self, message: str = "", *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint or "servers of the newer release go on with it; upgrade this one")
 
 
 class InvariantViolation(NoetlError):

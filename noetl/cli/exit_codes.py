@@ -9,5 +9,6 @@ EXIT_CODES = {
     "playbook": 1,
     "backend": EXIT_BACKEND,
     "server": EXIT_BACKEND,
+    "newer-format": EXIT_BACKEND,
     "invariant": EXIT_INTERNAL,
 }  # by error code; every other named error is a bad request

@@ -6,15 +6,13 @@ Whatever is told may be lost with the process that tells it; so everything here 
 from contextlib import suppress
 from functools import partial
 
-import msgspec
-
 from noetl.control.execution_host import ExecutionHost
 from noetl.control.loaded_execution import LoadedExecution
-from noetl.control.log_rows import encode_message
+from noetl.control.log_rows import encode_message, stored_result
 from noetl.core.deciding.waits import child_call
 from noetl.core.message import ChildEnded, ChildWaits, Control, Message, StartChild
 from noetl.core.state import Parked
-from noetl.errors import BackendError, Conflict, NotFound
+from noetl.errors import BackendError, Conflict, NewerFormat, NotFound
 from noetl.ports.store import Summary
 
 ORPHANED = "the parent is over"
@@ -52,13 +50,17 @@ class ChildExecutions:
         child, parent = command.execution_id, command.parent or {}
         summary = await self._host.store.summary(child)
         if summary.ended_at is None:
-            with suppress(Conflict):  # another process has it, or it has just ended: tend looks again
+            with suppress(Conflict, NewerFormat):  # others have it, or it has just ended: tend looks again
                 await self._host.pick_up(child)
             end = await self._host.store.end(child)
             self._host.when_committed(execution, partial(self._compare_known, execution, summary, end))
             return
-        ended = msgspec.json.decode(summary.result or b"{}")
         if parent.get("waits"):
+            try:
+                ended = stored_result(summary)
+            except NewerFormat as error:
+                self._host.leave(execution, error)
+                return
             child_ended = ChildEnded(child, summary.status, ended.get("output"), ended.get("error"))
             await self.tell(parent["execution_id"], child_ended)
 
@@ -76,7 +78,7 @@ class ChildExecutions:
                 await self._host.pick_up(execution_id)  # what was out when it was paused may be with nobody
         except NotFound:
             return
-        except Conflict:  # it is over and has no use for what it would have been told, or others run it
+        except (Conflict, NewerFormat):  # it is over and has no use for being told, or others run it
             if (await store.summary(execution_id)).ended_at is None:
                 await store.post(execution_id, encode_message(message))
 

@@ -27,7 +27,7 @@ from noetl.core.event import Event
 from noetl.core.message import Answer, Decision, Deliver, Message, Report, Start
 from noetl.core.program.program import Program
 from noetl.core.state import State
-from noetl.errors import BackendError, Conflict, InvariantViolation, NoetlError, NotFound
+from noetl.errors import BackendError, Conflict, InvariantViolation, NewerFormat, NoetlError, NotFound
 from noetl.ports.control import Workers
 from noetl.ports.results import Payloads, Results
 from noetl.ports.store import Row, Store
@@ -333,6 +333,12 @@ class Engine:
             failure = _chained(execution.state.execution_id, error)
             _LOG.error(failure.message, exc_info=error)
         self._forget(execution, failure, waiting, again=False)
+
+    def leave(self, execution: LoadedExecution, error: NewerFormat) -> None:
+        """A newer release wrote what it is told: forget it; its workers go on for whoever has it next."""
+        execution_id, left = execution.state.execution_id, self._owned.left
+        self._forget(execution, left.note(execution_id, error), (), again=False)
+        self.spawn(left.give_back(execution_id))
 
     def _forget(
         self, execution: LoadedExecution, error: NoetlError, waiting: Waiting, *, again: bool

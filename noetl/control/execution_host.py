@@ -9,6 +9,7 @@ from typing import Protocol
 from noetl.control.loaded_execution import LoadedExecution
 from noetl.core.message import Answer, Message, Start, StartChild
 from noetl.core.program.program import Program
+from noetl.errors import NewerFormat
 from noetl.ports.control import Workers
 from noetl.ports.results import Payloads
 from noetl.ports.store import Store
@@ -78,6 +79,10 @@ class ExecutionHost(Protocol):
 
     async def check(self, work: Callable[[], object]) -> None:
         """Raises FatalDecision for what would end this process."""
+        ...
+
+    def leave(self, execution: LoadedExecution, error: NewerFormat) -> None:
+        """A newer release wrote what it is told: leave it to servers that can read that."""
         ...
 
     def stop(

@@ -15,10 +15,11 @@ from noetl.core.invariants import Checker
 from noetl.core.message import Start
 from noetl.core.program.program import Program
 from noetl.core.replay import RecordedRow, replay
+from noetl.core.snapshot import holds
 from noetl.core.state import State, restore, snapshot_of
 from noetl.core.values.event_size import ENVELOPE_BYTES
 from noetl.dsl.yaml.one_line import shortened
-from noetl.errors import InvariantViolation
+from noetl.errors import InvariantViolation, NewerFormat
 from noetl.json_value import JsonObject
 from noetl.ports.store import Projection, Row, Stuck, Summary, linked
 
@@ -67,7 +68,7 @@ class _Reading:
             self.problems.append(f"the log has a gap: row {row.first}..{row.last} follows event {self.at}")
         try:
             whole = linked(self.head, row)
-        except InvariantViolation as error:
+        except NewerFormat as error:
             whole, self.unreadable = True, True
             self.problems.append(error.message)
         if not whole:
@@ -79,7 +80,7 @@ class _Reading:
     def _read(self, row: Row) -> None:
         try:
             events, message = events_of(row), message_of(row)
-        except InvariantViolation as error:
+        except (InvariantViolation, NewerFormat) as error:
             self.unreadable = True  # what stands behind it cannot be followed
             self.problems.append(error.message)
             return
@@ -140,7 +141,7 @@ def _beside_problems(reading: _Reading, *, same_engine: bool) -> list[str]:
     beside, problems = reading.beside, []
     saved = beside.snapshot
     if saved is not None and same_engine:
-        if saved.seq in reading.states and reading.states[saved.seq] != saved.state:
+        if saved.seq in reading.states and not holds(saved.state, reading.states[saved.seq]):
             problems.append(f"the snapshot after event {saved.seq} is not the state that the log gives")
         if saved.seq not in reading.heads or reading.heads[saved.seq] != saved.hash:
             problems.append(f"the snapshot after event {saved.seq} does not stand on the log's hash chain")
@@ -162,6 +163,7 @@ def _projection_problems(summary: Summary, state: State, *, same_engine: bool) -
     try:
         result = msgspec.json.decode(summary.result or b"{}", type=JsonObject)
         logged_result = msgspec.json.decode(right.result or b"{}", type=JsonObject)
+        logged_result.pop("format", None)  # says how the others are written
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         return [f"the projection's result cannot be read: {error}"]
     keys = logged_result if same_engine else [key for key in logged_result if key in result]

@@ -1,4 +1,7 @@
-"""How decisions rest: one row per decided message, and the projection that lists show."""
+"""How decisions rest: one row per decided message, the projection that lists show, and letters.
+
+Each says the version of its format (core/formats.py); what a newer release wrote is not guessed at.
+"""
 
 from typing import Any
 
@@ -8,21 +11,40 @@ from noetl.control.loaded_execution import LoadedExecution
 from noetl.core.deciding.operator_commands import next_due
 from noetl.core.deciding.waiting_status import status_of
 from noetl.core.event import Event
+from noetl.core.formats import (
+    LETTER_FORMAT,
+    RESULT_FORMAT,
+    check_events,
+    check_row_format,
+    format_of_letter,
+    format_of_row,
+)
 from noetl.core.message import Message, Report, Start
 from noetl.core.shapes import ErrorObject
-from noetl.core.state import State, snapshot_of
+from noetl.core.snapshot import saved
+from noetl.core.state import State
 from noetl.core.upcast import upcast
 from noetl.core.values.patch import STORED, rests_elsewhere
-from noetl.errors import BackendError, InvariantViolation
+from noetl.errors import BackendError, InvariantViolation, NewerFormat
 from noetl.ports.answers import ExecutionOutcome, Failure, PlaybookFields, RequestFields
 from noetl.ports.front import with_failed_iterations
-from noetl.ports.store import ROW_FORMAT, Append, Row, Summary, link
+from noetl.ports.store import Append, Row, Summary, link
 
 SNAPSHOT_BYTES = 512 * 1024  # of rows behind a snapshot, at least
 _ENCODER = msgspec.json.Encoder()
 _EVENTS = msgspec.json.Decoder(list[Event])
 _MESSAGES = msgspec.json.Decoder(Message)
 _RESULTS = msgspec.json.Decoder(dict[str, Any])
+
+
+class _Enveloped(msgspec.Struct):
+    """A message as it is left for another process; the first releases left it bare."""
+
+    format: int = 0
+    message: msgspec.Raw = msgspec.Raw(b"")
+
+
+_LETTERS = msgspec.json.Decoder(_Enveloped)
 
 
 def encode_row(last: int, head: bytes, message: Message, events: list[Event], now: int) -> Row:
@@ -35,25 +57,30 @@ def encode_row(last: int, head: bytes, message: Message, events: list[Event], no
     elif isinstance(message, Start):
         message = msgspec.structs.replace(message, payload=None, workload=None, diagnostics=[], kept=None)
     cause = _ENCODER.encode(message)
-    row = Row(last - len(events) + 1, last, now, cause, body, b"", batch, format=ROW_FORMAT)
+    row = Row(last - len(events) + 1, last, now, cause, body, b"", batch, format=format_of_row(events))
     row.hash = link(head, row)
     return row
 
 
 def events_of(row: Row) -> list[Event]:
-    """The events of a row, of whatever format; raises InvariantViolation for one that a newer noetl wrote."""
-    if row.format > ROW_FORMAT:
-        link(b"", row)
+    """The events of a row, of whatever format.
+
+    Raises NewerFormat for a row that a newer noetl wrote, InvariantViolation for one that is damaged.
+    """
+    check_row_format(row.first, row.format)
     try:
-        return upcast(_EVENTS.decode(row.body), row.format)
+        events = upcast(_EVENTS.decode(row.body), row.format)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _unreadable(row, error) from None
+    check_events(row.first, events)
+    return events
 
 
 def message_of(row: Row) -> Message:
     """The message of a row, without the events of a report."""
     try:
-        return decode_message(row.cause)
+        message: Message = _MESSAGES.decode(row.cause)
+        return message
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _unreadable(row, error) from None
 
@@ -65,13 +92,19 @@ def _unreadable(row: Row, error: Exception) -> InvariantViolation:
 
 def encode_message(message: Message) -> bytes:
     """A message as it is left for another process."""
-    return _ENCODER.encode(message)
+    written_in = format_of_letter(str(type(message).__struct_config__.tag))
+    return b'{"format":%d,"message":%b}' % (written_in, _ENCODER.encode(message))
 
 
 def decode_message(body: bytes) -> Message:
-    """A message another process left."""
-    message: Message = _MESSAGES.decode(body)
-    return message
+    """A message another process left; raises NewerFormat for one that a newer noetl left."""
+    letter = _LETTERS.decode(body)
+    if letter.format > LETTER_FORMAT:
+        raise NewerFormat(
+            f"a message for it has format {letter.format}; this noetl reads up to {LETTER_FORMAT}"
+        )
+    decoded: Message = _MESSAGES.decode(letter.message if letter.format else body)
+    return decoded
 
 
 def summary_of(state: State, due: int | None, request: str | None) -> Summary:
@@ -91,8 +124,12 @@ def summary_of(state: State, due: int | None, request: str | None) -> Summary:
         idempotency_key=state.idempotency_key,
         request=request,
         requested_by=state.by,
-        result=_ENCODER.encode({**outcome_of(state), **request_of(state)}) if state.ended else None,
+        result=_result_of(state) if state.ended else None,
     )
+
+
+def _result_of(state: State) -> bytes:
+    return _ENCODER.encode({"format": RESULT_FORMAT, **outcome_of(state), **request_of(state)})
 
 
 def append_of(
@@ -108,7 +145,7 @@ def append_of(
         expected=before,
         rows=rows,
         summary=summary_of(state, due, execution.request) if changed else None,
-        snapshot=snapshot_of(state) if long else None,
+        snapshot=saved(state) if long else None,
         claim=None if before else claim,
         owner=owner if before else None,
         taken=taken,
@@ -156,6 +193,7 @@ def stored_result(summary: Summary) -> dict[str, Any]:
     """An ended execution as its readers see it; what an older release did not keep is filled in."""
     try:
         result: dict[str, Any] = _RESULTS.decode(summary.result or b"")
+        _check_result(summary, result.pop("format", 1))
         result["counts"] = with_failed_iterations(result["counts"])
         result["failures"] = [{"answered": False, **failure} for failure in result["failures"]]
     except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, TypeError) as error:
@@ -166,6 +204,15 @@ def stored_result(summary: Summary) -> dict[str, Any]:
         hint = f"its log is kept apart from that, and checked by: noetl execution replay {execution_id}"
         raise BackendError(message, hint=hint) from None
     return result
+
+
+def _check_result(summary: Summary, written_in: int) -> None:
+    if written_in > RESULT_FORMAT:
+        message = (
+            f"what was kept of execution {summary.execution_id}, which {summary.status}, "
+            f"has format {written_in}; this noetl reads up to {RESULT_FORMAT}"
+        )
+        raise NewerFormat(message, hint="ask a server of the newer release, or upgrade this one")
 
 
 def request_of(state: State) -> RequestFields:

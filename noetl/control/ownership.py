@@ -11,20 +11,22 @@ import msgspec
 
 from noetl.control.command_dispatch import CommandDispatch
 from noetl.control.execution_host import ExecutionHost
+from noetl.control.left_executions import LeftExecutions
 from noetl.control.loaded_execution import HYDRATED_KEPT, LOADED_KEPT, LoadedExecution
-from noetl.control.log_rows import decode_message, events_of
+from noetl.control.log_rows import decode_message
 from noetl.control.payload_prefetch import PayloadPrefetch
+from noetl.control.recovery import folded, whole_log
 from noetl.control.stuck_executions import FatalDecision, StuckExecutions, refusal, stuck_of
 from noetl.core.deciding.draft import stored_refs
 from noetl.core.deciding.operator_commands import next_due
 from noetl.core.deciding.synthesize import with_fragments
 from noetl.core.deciding.waits import forsaken, undelivered
-from noetl.core.fold import fold
 from noetl.core.message import Command, Control, Tick
-from noetl.core.state import State, restore
-from noetl.errors import BackendError, Conflict, NotFound
+from noetl.core.state import State
+from noetl.errors import BackendError, Conflict, NewerFormat, NotFound
 from noetl.ports.store import Letter, StoredLog, Summary
 
+DUE_MOST = 100  # executions that one round takes over
 FAILURES_MOST = 3  # after so many in one round it is not the executions that are at fault
 WARY_DECISIONS = 8  # of an execution whose owner died: so many are noted before they are made
 
@@ -41,6 +43,7 @@ class Ownership:
     ) -> None:
         self._host, self._stuck, self._prefetch, self._dispatch = host, stuck, prefetch, dispatch
         self._children = dispatch.children
+        self.left = LeftExecutions(host)
         self.executions: dict[str, LoadedExecution] = {}
         self._loading: dict[str, asyncio.Task[LoadedExecution]] = {}
         self._dropped: set[str] = set()  # ours, and not in memory since a commit failed
@@ -51,6 +54,7 @@ class Ownership:
         if execution is not None:
             return execution
         self._stuck.check(execution_id)
+        self.left.check(execution_id)
         loading = self._loading.get(execution_id)
         if loading is None:
             loading = asyncio.create_task(self._load(execution_id))
@@ -77,6 +81,10 @@ class Ownership:
         tried = before not in (None, "", host.owner)
         try:
             execution = await self._read(summary, tried)
+        except NewerFormat as error:
+            left = self.left.note(execution_id, error)
+            await self.left.give_back(execution_id)
+            raise left from error
         except BackendError:
             raise
         except FatalDecision as error:
@@ -86,14 +94,17 @@ class Ownership:
         execution.wary, execution.tried = (0 if before is None else WARY_DECISIONS), tried
         if before is not None:
             await host.store.put_down(execution_id, host.owner)
+        self.left.forget(execution_id)
         return self._enter(execution)
 
     async def _read(self, summary: Summary, tried: bool) -> LoadedExecution:
         """An execution as its log has it."""
         log = await self._host.store.log(summary.execution_id)
-        if tried:
-            await self._host.check(partial(_folded, summary.execution_id, log))
-        state = _folded(summary.execution_id, log)
+        state = await self._fold(summary.execution_id, log, tried)
+        if state is None:  # its snapshot is not understood: the whole log is
+            log = await whole_log(self._host.store, summary.execution_id)
+            state = await self._fold(summary.execution_id, log, tried)
+        assert state is not None
         program = await self._host.programs.program(state.hash) if state.hash else None
         if program is not None:
             program = with_fragments(program, state.fragments)
@@ -107,6 +118,11 @@ class Ownership:
         for ref in stored_refs(msgspec.to_builtins(state)):
             await self._prefetch.have(execution, ref)
         return execution
+
+    async def _fold(self, execution_id: str, log: StoredLog, tried: bool) -> State | None:
+        if tried:
+            await self._host.check(partial(folded, execution_id, log))
+        return folded(execution_id, log)
 
     def _enter(self, execution: LoadedExecution) -> LoadedExecution:
         """Have an execution in memory, with all that nobody may have heard when it was loaded before."""
@@ -142,12 +158,16 @@ class Ownership:
     async def pick_up_due(self) -> int:
         """Take over what is due and has no owner; how many there were."""
         await self._stuck.mark()
-        due = dict.fromkeys([*self._dropped, *await self._host.store.due()])
-        unowned = [execution for execution in due if execution not in self.executions]
+        due = dict.fromkeys([*self._dropped, *await self._host.store.due(limit=DUE_MOST + len(self.left))])
+        unowned = [
+            execution for execution in due if execution not in self.executions and execution not in self.left
+        ]
         failures: list[BackendError] = []
         for execution_id in unowned:
             try:
-                with suppress(Conflict, NotFound):  # another server was quicker, or it is stuck
+                with suppress(
+                    Conflict, NotFound, NewerFormat
+                ):  # another was quicker, or it is stuck, or left
                     await self.pick_up(execution_id)
             except BackendError as error:
                 failures.append(error)
@@ -189,8 +209,8 @@ class Ownership:
                 continue
             try:
                 execution = await self.load(letter.execution_id)  # it may be ours and on its way into memory
-            except (NotFound, Conflict):
-                continue  # it is over, and has no use for what it would have been told; or it is stuck
+            except (NotFound, Conflict, NewerFormat):
+                continue  # it is over, and has no use for what it would have been told; or stuck, or left
             except BackendError as error:
                 failures[letter.execution_id] = error
                 if len(failures) == FAILURES_MOST:
@@ -205,6 +225,9 @@ class Ownership:
             return
         try:
             message = decode_message(letter.body)
+        except NewerFormat as error:
+            self._host.leave(execution, error)
+            return
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             self._host.stop(execution, "mail", error)
             return
@@ -252,10 +275,3 @@ class Ownership:
             self._dropped.add(execution.state.execution_id)
         if execution.timer is not None:
             execution.timer.cancel()
-
-
-def _folded(execution_id: str, log: StoredLog) -> State:
-    state = restore(log.snapshot) if log.snapshot else State(execution_id)
-    for row in log.rows:
-        fold(state, events_of(row))
-    return state

@@ -11,7 +11,8 @@ from typing import Protocol
 
 import msgspec
 
-from noetl.errors import Conflict, InvariantViolation, NotFound
+from noetl.core.formats import ROW_FORMAT, check_row_format
+from noetl.errors import Conflict, NotFound
 from noetl.ports.schedule import ScheduleStore
 
 
@@ -270,6 +271,10 @@ class Store(ScheduleStore, Protocol):
         """How many executions are stuck."""
         ...
 
+    async def let_go(self, execution_id: str, owner: str) -> None:
+        """Give one claim of an owner up."""
+        ...
+
     async def owned(self, execution_id: str) -> bool:
         """Whether someone alive runs an execution."""
         ...
@@ -464,7 +469,6 @@ def unknown_token(token_id: str) -> NotFound:
     return NotFound(f"there is no token {token_id!r}", hint="noetl token list")
 
 
-ROW_FORMAT = 2  # of the rows that are written now
 _FIELDS = struct.Struct(">HQQqI")
 
 
@@ -481,22 +485,17 @@ def _covering(previous: bytes, row: Row) -> bytes:
     return hashlib.sha256(b"".join((previous, fields, row.cause, lengths, batch, row.body))).digest()
 
 
-# What the hash of a row covers, by the row's format. A new format is one more entry; none is ever taken out.
+# What the hash of a row covers, by the row's format.
 _LINKS: dict[int, Callable[[bytes, Row], bytes]] = {
     1: lambda previous, row: chained(previous, row.body),
-    2: _covering,
+    **dict.fromkeys(range(2, ROW_FORMAT + 1), _covering),
 }
 
 
 def link(previous: bytes, row: Row) -> bytes:
-    """The link of the hash chain that a row is, by its format; raises InvariantViolation for a newer one."""
-    try:
-        return _LINKS[row.format](previous, row)
-    except KeyError:
-        raise InvariantViolation(
-            f"the row of event {row.first} has format {row.format}; this noetl reads up to {ROW_FORMAT}",
-            hint="it was written by a newer noetl: upgrade this one",
-        ) from None
+    """The link of the hash chain that a row is, by its format; raises NewerFormat for one that is newer."""
+    check_row_format(row.first, row.format)
+    return _LINKS.get(row.format, _covering)(previous, row)
 
 
 def sealed(previous: bytes, row: Row, body: bytes) -> Row:

@@ -17,8 +17,9 @@ from noetl.control import log_audit as audit_module
 from noetl.control import log_rows as rows_module
 from noetl.control.log_audit import audit
 from noetl.control.log_rows import events_of
+from noetl.core.formats import OLDEST_ROW_FORMAT, ROW_FORMAT
 from noetl.ports import store as store_module
-from noetl.ports.store import ROW_FORMAT, Row, Store, chained, link
+from noetl.ports.store import Row, Store, chained, link
 from noetl.settings import load
 from noetl.wiring.embedded import Embedded, assemble
 from tests.conformance.stores import Ground, opened
@@ -184,7 +185,7 @@ async def a_row_twice(it: Damaged) -> None:
 async def a_foreign_row(it: Damaged) -> None:
     last = it.rows[-1]
     event = msgspec.json.encode([["step.started", last.ts, "w", "e.9", None, None, None, None, {}]])
-    row = Row(last.last + 1, last.last + 1, last.ts, b'{"type":"tick"}', event, b"", format=ROW_FORMAT)
+    row = Row(last.last + 1, last.last + 1, last.ts, b'{"type":"tick"}', event, b"", format=OLDEST_ROW_FORMAT)
     row.hash = link(last.hash, row)  # by someone who knows how links are made
     await _inserted(it, row)
 
@@ -313,7 +314,7 @@ async def test_a_row_of_a_newer_format_is_not_guessed_at(damaged: Damaged) -> No
 
 
 def a_hash_over_the_body_alone(patch: pytest.MonkeyPatch) -> None:
-    patch.setitem(store_module._LINKS, ROW_FORMAT, lambda previous, row: chained(previous, row.body))
+    patch.setitem(store_module._LINKS, OLDEST_ROW_FORMAT, lambda previous, row: chained(previous, row.body))
 
 
 def a_log_that_may_end_anywhere(patch: pytest.MonkeyPatch) -> None:

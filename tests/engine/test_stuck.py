@@ -328,7 +328,7 @@ async def test_what_ends_the_process_it_is_tried_in_is_stuck(tmp_path, monkeypat
     async with engine(tmp_path) as made:
         execution_id = await left_by_the_dead(made, "dead")
         if where == "reading":
-            monkeypatch.setattr("noetl.control.ownership.fold", deadly)
+            monkeypatch.setattr("noetl.control.ownership.folded", deadly)
             with pytest.raises(StuckError, match="exit code 9"):
                 await made.engine.load(execution_id)
         else:

@@ -11,10 +11,11 @@ from noetl.control.history import events, state_at
 from noetl.control.log_audit import audit
 from noetl.core import fold
 from noetl.core.event import Event
+from noetl.core.formats import ROW_FORMAT
 from noetl.core.reading.explain import explain
 from noetl.core.state import State
 from noetl.core.upcast import UPCASTERS
-from noetl.ports.store import ROW_FORMAT, Store
+from noetl.ports.store import Store
 from noetl.wiring.embedded import Embedded
 from tests.histories.history import files, read, restored
 from tests.histories.player import carry_on, process

@@ -12,7 +12,8 @@ from noetl.core.event import TERMINAL, Event, step_of
 from noetl.core.fold import fold
 from noetl.core.invariants import Checker
 from noetl.core.message import Answer, Report, WorkOrder
-from noetl.core.state import PENDING, State, restore, snapshot_of
+from noetl.core.snapshot import opened
+from noetl.core.state import PENDING, State, snapshot_of
 from noetl.ports.store import Append
 from tests.simulation.playbooks import SHARED
 from tests.simulation.world import ENGINE, World
@@ -160,7 +161,7 @@ class Inspector:
         for problem in found.problems:
             self.violate(execution_id, problem)
         kept = await world.store.log(execution_id)
-        state = restore(kept.snapshot) if kept.snapshot else State(execution_id)
+        state = (opened(kept.snapshot) if kept.snapshot else None) or State(execution_id)
         for row in kept.rows:
             fold(state, events_of(row))
         if snapshot_of(state) != snapshot_of(self.checkers[execution_id].state):

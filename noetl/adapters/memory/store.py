@@ -213,10 +213,14 @@ class MemoryStore(MemorySchedules):
         return execution.owner is not None and execution.owned_until >= self._now()
 
     async def leave(self, owner: str) -> None:
-        for execution in self._executions.values():
-            if execution.owner == owner:
-                execution.owner, execution.owned_until = None, 0
-                execution.in_hand = None if execution.in_hand == owner else execution.in_hand
+        for execution_id in self._executions:
+            await self.let_go(execution_id, owner)
+
+    async def let_go(self, execution_id: str, owner: str) -> None:
+        execution = self._get(execution_id)
+        if execution.owner == owner:
+            execution.owner, execution.owned_until = None, 0
+            execution.in_hand = None if execution.in_hand == owner else execution.in_hand
 
     async def heartbeat(self, owner: str, lease_ms: int) -> None:
         for execution in self._executions.values():

@@ -167,6 +167,10 @@ with gone as (delete from owners where owner = $1)
 update executions set owner = null, owned_until = 0, in_hand = nullif(in_hand, owner)
 where owner = $1 and ended_at is null
 
+-- name: let_go
+update executions set owner = null, owned_until = 0, in_hand = nullif(in_hand, owner)
+where execution_id = $1 and owner = $2 and ended_at is null
+
 -- name: desert
 -- As leave, for an owner that did not get to it.
 with gone as (delete from owners where owner = $1)

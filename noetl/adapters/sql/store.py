@@ -57,6 +57,9 @@ class SqlStore(SqlSchedules):
     async def leave(self, owner: str) -> None:
         await self._write("leave", owner)
 
+    async def let_go(self, execution_id: str, owner: str) -> None:
+        await self._write("let_go", execution_id, owner)
+
     async def announce(self, address: ServerAddress, lease_ms: int) -> None:
         await self._write("announce", address.server, address.url, lease_ms, self._now())
 

@@ -87,6 +87,10 @@ LEAVE = (
     "UPDATE executions SET owner = NULL, owned_until = 0, in_hand = nullif(in_hand, owner) "
     "WHERE owner = ? AND ended_at IS NULL"
 )
+LET_GO = (
+    "UPDATE executions SET owner = NULL, owned_until = 0, in_hand = nullif(in_hand, owner) "
+    "WHERE execution_id = ? AND owner = ? AND ended_at IS NULL"
+)
 IN_HAND = "SELECT in_hand FROM executions WHERE execution_id = ?"
 TAKE_IN_HAND = "UPDATE executions SET in_hand = ? WHERE execution_id = ?"
 PUT_DOWN = "UPDATE executions SET in_hand = NULL WHERE execution_id = ? AND in_hand = ?"

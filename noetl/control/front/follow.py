@@ -14,7 +14,7 @@ from functools import partial
 from noetl.control.engine import Engine
 from noetl.control.log_rows import events_of
 from noetl.core.event import Event
-from noetl.errors import InvariantViolation
+from noetl.errors import InvariantViolation, NewerFormat
 
 POLL_S = 0.1
 POLL_MOST_S = 1.0
@@ -189,7 +189,7 @@ class Followers:
         start = max(first, rows[0].first)
         try:
             return start, [event for row in rows for event in events_of(row)][start - rows[0].first :]
-        except InvariantViolation:
+        except (InvariantViolation, NewerFormat):
             if topic.over:  # it is stuck, and that is why
                 return None
             raise

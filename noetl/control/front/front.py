@@ -21,9 +21,10 @@ from noetl.control.front.control import Steering
 from noetl.control.front.evaluate import evaluated
 from noetl.control.front.follow import Followers
 from noetl.control.front.result import Reader
-from noetl.control.front.state import moments, newest_state, result_so_far, whole_state
+from noetl.control.front.state import moments, result_so_far, whole_state
 from noetl.control.history import envelopes, events, rows_of, state_at
 from noetl.control.log_rows import events_of, outcome_of, request_of, stored_result, summary_of
+from noetl.control.recovery import newest_state
 from noetl.control.schedules import ScheduleBook
 from noetl.control.tokens import TokenBook
 from noetl.control.triggers import Keeper, TriggerBook

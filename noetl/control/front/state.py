@@ -1,10 +1,9 @@
 """An execution as its readers see it: how it stands, where its tokens and runs are, what waits for what."""
 
-from noetl.control.log_rows import error_fields, events_of, failure_fields, outcome_of, referenced
+from noetl.control.log_rows import error_fields, failure_fields, outcome_of, referenced
 from noetl.core.deciding.waiting_status import status_of
 from noetl.core.event import iso
-from noetl.core.fold import fold
-from noetl.core.state import Parked, Run, State, Token, restore
+from noetl.core.state import Parked, Run, State, Token
 from noetl.ports.answers import (
     ExecutionOutcome,
     ExecutionState,
@@ -14,16 +13,7 @@ from noetl.ports.answers import (
     TokenFields,
     WaitFields,
 )
-from noetl.ports.store import Store, Summary
-
-
-async def newest_state(store: Store, execution_id: str) -> State:
-    """The state as the log has it now; only what lies behind the newest snapshot is folded."""
-    log = await store.log(execution_id)
-    state = restore(log.snapshot) if log.snapshot else State(execution_id)
-    for row in log.rows:
-        fold(state, events_of(row))
-    return state
+from noetl.ports.store import Summary
 
 
 def result_so_far(state: State, now: int) -> ExecutionOutcome:

@@ -11,13 +11,15 @@ from noetl.control.stuck_executions import WORDS, stuck_of
 from noetl.core.event import Event, iso
 from noetl.core.reading.explain import Reason, explain
 from noetl.core.state import State
-from noetl.errors import Conflict, InvariantViolation
+from noetl.errors import Conflict, InvariantViolation, NewerFormat
 from noetl.ports.answers import Explanation, StuckFields
 from noetl.ports.store import Store, Stuck, Summary
 
 _LOG = logging.getLogger("noetl.engine")
 # What a damaged log makes of whoever reads it.
-UNREADABLE = (InvariantViolation, msgspec.MsgspecError, LookupError, TypeError, ValueError, AttributeError)
+UNREADABLE = (
+    InvariantViolation, NewerFormat, msgspec.MsgspecError, LookupError, TypeError, ValueError, AttributeError,
+)  # fmt: skip
 _ADVICE = {
     "log": "once the log and the playbook can be read again, after an upgrade say,",
     "decision": "after an upgrade of noetl",
