@@ -197,8 +197,8 @@ async def _postgres(settings: Settings) -> Finding:
 
     database = Database(settings.store, patience_s=5.0)
     at, newest = await version_of(database), newest_version()
-    if at == newest:
-        return Finding("store", "ok", f"{database.shown}, schema {at}")
+    if at >= newest:
+        return Finding("store", "ok", f"{database.shown}, {_schema(at, newest)}")
     message = f"{database.shown} has schema {at}, this version works with {newest}"
     return Finding("store", "warning", message, "noetl db migrate; noetl server start does the same")
 
@@ -218,10 +218,13 @@ def _sqlite(settings: Settings) -> Finding:
     at, newest = version_of(str(path)), newest_version()
     if not os.access(path, os.W_OK):
         return Finding("store", "error", f"{path} cannot be written")
+    return Finding("store", "ok", f"{path}, {_schema(at, newest)}")
+
+
+def _schema(at: int, newest: int) -> str:
     if at > newest:
-        message = f"{path} has schema {at}, this version knows {newest}"
-        return Finding("store", "error", message, "use a newer noetl, or another store")
-    return Finding("store", "ok", f"{path}, schema {at}" + ("" if at == newest else f" of {newest}"))
+        return f"schema {at} of a newer noetl; this one, which knows {newest}, can work with it"
+    return f"schema {at}" + ("" if at == newest else f" of {newest}")
 
 
 async def _bus(settings: Settings) -> Finding:

@@ -39,7 +39,7 @@ class SqliteAdmin:
 
         before = self.version()
         open_database(self.location).close()
-        return before, self.newest
+        return before, max(before, self.newest)
 
     def size(self) -> int:
         files = (Path(self.location + end) for end in ("", "-wal", "-shm"))

@@ -7,7 +7,9 @@ again for a while, so that it does not keep from an execution those who can go o
 import logging
 
 from noetl.control.execution_host import ExecutionHost
+from noetl.core.formats import ROW_FORMAT
 from noetl.errors import BackendError, NewerFormat
+from noetl.ports.store import Summary
 
 _LOG = logging.getLogger("noetl.engine")
 AGAIN_MS = 60_000
@@ -30,6 +32,12 @@ class LeftExecutions:
         """Raises NewerFormat for an execution that was left a short while ago."""
         if execution_id in self:
             raise self._left[execution_id][0]
+
+    def check_format(self, summary: Summary) -> None:
+        """Raises NewerFormat for one that the store says this release cannot read: it is not even claimed."""
+        if summary.format > ROW_FORMAT:
+            why = f"its log has rows of format {summary.format}; this noetl reads up to {ROW_FORMAT}"
+            raise self.note(summary.execution_id, NewerFormat(why))
 
     def note(self, execution_id: str, error: NewerFormat) -> NewerFormat:
         """Leave an execution to others from now on; what whoever speaks to it is told."""

@@ -75,6 +75,7 @@ class Ownership:
         why = stuck_of(summary)
         if why is not None:
             raise refusal(execution_id, why)
+        self.left.check_format(summary)
         if not await host.store.claim(execution_id, host.owner, host.lease_ms):
             raise Conflict(f"execution {execution_id} is run by another process")
         before = await host.store.take_in_hand(execution_id, host.owner)

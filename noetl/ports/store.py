@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from noetl.core.formats import ROW_FORMAT, check_row_format
+from noetl.core.formats import OLDEST_ROW_FORMAT, ROW_FORMAT, check_row_format
 from noetl.errors import Conflict, NotFound
 from noetl.ports.schedule import ScheduleStore
 
@@ -49,6 +49,7 @@ class Summary(msgspec.Struct, omit_defaults=True):
     result: bytes | None = None  # the execution as its readers see it, once it has ended
     requested_by: str | None = None  # None: from before this was kept
     stuck: str | None = None  # why it was set aside, as JSON of a `Stuck`; its status is `stuck` as long
+    format: int = OLDEST_ROW_FORMAT  # the newest of its rows; the store fills it in
 
 
 class Stuck(msgspec.Struct, omit_defaults=True):
@@ -420,6 +421,11 @@ def check_owner(append: Append, owner: str | None) -> None:
         raise Conflict(
             f"execution {append.execution_id} is run by {owner or 'nobody'}, not by {append.owner}"
         )
+
+
+def newest_format(append: Append) -> int:
+    """The newest format among the rows of an append."""
+    return max((row.format for row in append.rows), default=OLDEST_ROW_FORMAT)
 
 
 def family_over(members: Sequence[Outline], moment: int) -> bool:

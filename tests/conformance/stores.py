@@ -9,7 +9,9 @@ from typing import Any
 from noetl.adapters.memory.store import MemoryStore
 from noetl.adapters.postgres.store import PostgresStore
 from noetl.adapters.sqlite.store import SqliteStore
-from noetl.ports.store import Append, Row, Store, Summary, chained
+from noetl.core.formats import OLDEST_ROW_FORMAT
+from noetl.ports.schedule import Schedule, Trigger
+from noetl.ports.store import AccessToken, Append, Row, ServerAddress, Store, Summary, chained
 from tests.servers import NatsServer
 
 NOW = 1_800_000_000_000
@@ -86,7 +88,8 @@ def summary(execution_id: str, **more: Any) -> Summary:
 
 def row(first: int, last: int | None = None, *, after: bytes = b"", **more: Any) -> Row:
     body = b'["events %d to %d"]' % (first, last or first)
-    return Row(first, last or first, NOW + first, b'{"type":"tick"}', body, chained(after, body), **more)
+    given = {"format": OLDEST_ROW_FORMAT, **more}
+    return Row(first, last or first, NOW + first, b'{"type":"tick"}', body, chained(after, body), **given)
 
 
 def rows(*counts: int, first: int = 1, after: bytes = b"") -> list[Row]:
@@ -110,3 +113,44 @@ async def end(store: Store, execution_id: str, at: int, **more: Any) -> None:
     """End an execution that has one event."""
     ended = summary(execution_id, status="completed", ended_at=at, result=b"{}", **more)
     await store.commit(Append(execution_id, 1, [row(2)], ended))
+
+
+async def widened(run: Callable[[str], Awaitable[Any]], tables: str) -> None:
+    """Give every table that a query names one more column, as a newer release would."""
+    for (table,) in await run(tables):
+        await run(f"ALTER TABLE {table} ADD COLUMN of_a_newer_release TEXT DEFAULT 'x'")
+
+
+async def used(store: Store) -> None:
+    """Write to every table once and read it again."""
+    execution_id = await begin(store, owner="o", idempotency_key="k")
+    await store.commit(Append(execution_id, 1, [row(2)], snapshot=b"{}"))
+    await store.post(execution_id, b"m")
+    assert [letter.body for letter in await store.mail("o")] == [b"m"]
+    assert (await store.log(execution_id)).snapshot == b"{}"
+    assert [found.last for found in await store.rows(execution_id)] == [1, 2]
+    found = await store.by_key("k")
+    assert found == await store.summary(execution_id) == (await store.executions()).items[0]
+    assert (await store.projection(execution_id)).summary == found
+    schedule, trigger = Schedule(name="s", path="p", next_at=1), Trigger(name="t", kind="nats", path="p")
+    for _ in range(2):
+        await store.put_schedule(schedule)
+        await store.put_trigger(trigger)
+    assert not await store.put_schedule(schedule, new=True)
+    assert not await store.put_trigger(trigger, new=True)
+    assert (
+        await store.schedule("s")
+        == (await store.schedules())[0]
+        == (await store.due_schedules())[0]
+        == schedule
+    )
+    assert await store.trigger("t") == (await store.triggers())[0] == trigger
+    playbook_text = await store.register("p", "h", "text", None, "me")
+    assert playbook_text == await store.register("p", "h", "text", None) == await store.playbook(path="p")
+    assert playbook_text == (await store.playbooks())[0] == (await store.playbooks("p"))[0]
+    await store.put_token(AccessToken("i", "h", "n"))
+    assert await store.token("i") == (await store.tokens())[0] == AccessToken("i", "h", "n")
+    await store.put_secret("c", b"sealed")
+    assert (await store.secret("c"), (await store.secrets())[0][0]) == (b"sealed", "c")
+    await store.announce(ServerAddress("a", "u"), LEASE_MS)
+    assert await store.servers() == [ServerAddress("a", "u")]

@@ -8,19 +8,21 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 import asyncpg
 import pytest
 
+from noetl import __version__
 from noetl.adapters.postgres import schema
 from noetl.adapters.postgres import store as postgres_store
 from noetl.adapters.postgres import writer as postgres_writer
 from noetl.adapters.postgres.batch import columns
 from noetl.adapters.postgres.database import Database, without_password
 from noetl.adapters.postgres.results import CHUNK, PostgresResults
-from noetl.adapters.postgres.statements import APPEND, SQL
+from noetl.adapters.postgres.statements import APPEND, SCHEMAS, SQL
 from noetl.adapters.postgres.store import PostgresStore
 from noetl.adapters.postgres.writer import ALONE, SETTINGS
+from noetl.adapters.sql.migrations import oldest_reader
 from noetl.core.message import Payload
-from noetl.errors import BackendError, Conflict, NoetlError, RequestError
+from noetl.errors import BackendError, Conflict, NewerFormat, NoetlError, RequestError
 from noetl.ports.store import Append, Find
-from tests.conformance.stores import NOW, Ground, begin, eid, emptied, row, rows, summary
+from tests.conformance.stores import NOW, Ground, begin, eid, emptied, row, rows, summary, used, widened
 from tests.distributed.proxy import Mode, Proxy
 from tests.servers import PostgresServer
 
@@ -481,13 +483,51 @@ async def test_a_database_is_left_as_it_is_unless_told_otherwise(database: str) 
     await (await PostgresStore.open(database, up_to_date=False)).close()
 
 
-async def test_a_newer_schema_is_not_touched(database: str) -> None:
+async def brought_further(database: str, oldest_reader: int | None) -> None:
+    """What a newer release leaves of a database."""
     await schema.migrate(Database(database))
     connection = await asyncpg.connect(database)
-    await connection.execute("insert into noetl.migrations (version) values (999)")
+    await connection.execute(
+        "insert into noetl.migrations (version, oldest_reader, release) values (998, 1, '9.0.0'), (999, $1, '9.1.0')",
+        oldest_reader,
+    )
     await connection.close()
-    with pytest.raises(BackendError, match="999"):
-        await PostgresStore.open(database)
+
+
+async def test_a_newer_schema_that_asks_for_more_is_not_touched(database: str) -> None:
+    await brought_further(database, None)
+    for up_to_date in (True, False):
+        with pytest.raises(NewerFormat, match=r"schema 999 by noetl 9\.1\.0; .* knows up to"):
+            await PostgresStore.open(database, up_to_date=up_to_date)
+
+
+async def test_a_newer_schema_that_older_releases_can_read_is_worked_with(database: str) -> None:
+    await brought_further(database, schema.newest_version())
+    for up_to_date in (True, False):
+        store = await PostgresStore.open(database, up_to_date=up_to_date)
+        assert (await store.extent()).schema == 999
+        await store.close()
+    assert await schema.migrate(Database(database)) == (999, 999)
+
+
+async def test_tables_that_a_newer_release_made_wider_are_read_by_the_names_of_their_columns(
+    database: str,
+) -> None:
+    store = await PostgresStore.open(database)
+    await widened(store.database.fetch, "select tablename from pg_tables where schemaname = 'noetl'")
+    await used(store)
+    await store.close()
+
+
+async def test_every_migration_is_noted_with_its_release_and_oldest_reader(database: str) -> None:
+    await schema.migrate(Database(database))
+    connection = await asyncpg.connect(database)
+    noted = await connection.fetch(
+        "select version, oldest_reader, release from noetl.migrations order by version"
+    )
+    await connection.close()
+    expected = [(number, oldest_reader(number, text), __version__) for number, text in enumerate(SCHEMAS, 1)]
+    assert list(map(tuple, noted)) == expected
 
 
 @pytest.mark.parametrize(

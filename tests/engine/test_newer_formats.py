@@ -17,6 +17,7 @@ from noetl.errors import NewerFormat
 from noetl.ports.store import link
 from tests.engine.harness import Clock, begin, control, engine, finish, playbook
 from tests.engine.test_mailbox import parked
+from tests.engine.test_stuck import counted
 
 GO = encode_message(Control("signal", name="go"))
 
@@ -69,6 +70,18 @@ async def test_a_newer_row_is_left_to_others_with_its_mail_and_said_once(tmp_pat
         await other.engine.pick_up_due()
         await other.engine.collect_mail()
         assert (await finish(other, execution_id)).status == "completed"
+
+
+async def test_what_the_store_says_is_newer_is_not_even_claimed(tmp_path, monkeypatch, caplog):
+    async with engine(tmp_path) as made:
+        execution_id = await parked(made)
+    rewritten(made, execution_id, format=ROW_FORMAT + 1)
+    made.store._executions[execution_id].summary.format = ROW_FORMAT + 1
+    async with engine(tmp_path, made) as other:
+        claims = counted(monkeypatch, other.store, "claim")
+        await other.engine.pick_up_due()
+        assert (claims, other.engine.running()) == ([], ())
+        assert f"execution {execution_id} is left" in caplog.text
 
 
 async def test_a_newer_letter_stays_and_its_execution_is_left_to_others(tmp_path, caplog):

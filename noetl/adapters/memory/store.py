@@ -29,6 +29,7 @@ from noetl.ports.store import (
     check_owner,
     custody_after,
     family_over,
+    newest_format,
     outdated,
     page_start,
     unknown_credential,
@@ -88,7 +89,8 @@ class MemoryStore(MemorySchedules):
             execution = self._begin(append)
         execution.rows.extend(append.rows)
         execution.batches.update(row.batch for row in append.rows if row.batch is not None)
-        execution.summary = append.summary or execution.summary
+        newest = max(execution.summary.format, newest_format(append))
+        execution.summary = msgspec.structs.replace(append.summary or execution.summary, format=newest)
         if append.snapshot is not None:
             execution.snapshot = Snapshot(append.rows[-1].last, append.rows[-1].hash, append.snapshot)
         if append.rows:

@@ -9,22 +9,22 @@ with input as materialized (
     $1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bool[], $7::bigint[], $8::bool[],
     $9::text[], $10::text[], $11::bigint[], $12::text[], $13::bigint[], $14::bigint[], $15::bigint[],
     $16::bigint[], $17::text[], $18::text[], $19::text[], $20::text[], $21::bytea[], $22::text[], $23::bool[],
-    $24::bytea[]
+    $24::bytea[], $41::smallint[]
   ) as i (
     n, execution_id, expected, seq, owner, starts, lease, shown,
     status, path, version, hash, requested_at, started_at, ended_at,
-    due_at, parent, retry_of, idempotency_key, request, result, requested_by, newest, head
+    due_at, parent, retry_of, idempotency_key, request, result, requested_by, newest, head, format
   )
 ), moment as materialized (
   select coalesce($40::bigint, now_ms()) as now
 ), begun as (
   insert into executions (
     seq, head, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
-    parent, retry_of, idempotency_key, request, result, requested_by, owner, owned_until
+    parent, retry_of, idempotency_key, request, result, requested_by, owner, owned_until, format
   )
   select
     seq, head, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
-    parent, retry_of, idempotency_key, request, result, requested_by, owner, coalesce(now + lease, 0)
+    parent, retry_of, idempotency_key, request, result, requested_by, owner, coalesce(now + lease, 0), format
   from input, moment where begins
   order by idempotency_key, execution_id -- in one order everywhere, so that two servers cannot lock each other
   on conflict do nothing
@@ -34,6 +34,7 @@ with input as materialized (
   update executions e set
     seq = i.seq,
     head = coalesce(i.head, e.head),
+    format = greatest(e.format, i.format),
     status = case when i.shown then i.status else e.status end,
     path = case when i.shown then i.path else e.path end,
     version = case when i.shown then i.version else e.version end,

@@ -6,9 +6,17 @@ from operator import attrgetter
 import asyncpg
 
 from noetl.errors import Conflict, NoetlError
-from noetl.ports.store import Append, Row, Summary, check_owner, outdated, unknown_execution
+from noetl.ports.store import (
+    Append,
+    Row,
+    Summary,
+    check_owner,
+    newest_format,
+    outdated,
+    unknown_execution,
+)
 
-_SUMMARY = Summary.__struct_fields__[1:-1]  # all but the execution's id, and why it is stuck
+_SUMMARY = Summary.__struct_fields__[1:-2]  # all but the execution's id, why it is stuck, and the format
 _ROW = ("first", "last", "ts", "cause", "body", "hash", "batch", "format")
 _NOTHING = (None,) * len(_SUMMARY)
 _CHANGING = ("status", "path", "version", "hash", "started_at", "due_at")
@@ -42,7 +50,9 @@ def columns(appends: Sequence[Append], now: int | None) -> list[object]:
             snapshots.append((n, append.rows[-1].last, append.rows[-1].hash, append.snapshot))
         letters += [(n, letter) for letter in append.taken]
     heads = [_head(n, append) for n, append in enumerate(appends)]
-    return [*_turned(heads, 24), *_turned(rows, 9), *_turned(snapshots, 4), *_turned(letters, 2), now]
+    formats = [newest_format(append) for append in appends]
+    others = [*_turned(rows, 9), *_turned(snapshots, 4), *_turned(letters, 2)]
+    return [*_turned(heads, 24), *others, now, formats]
 
 
 def alone(append: Append, now: int | None) -> tuple[str, list[object]] | None:

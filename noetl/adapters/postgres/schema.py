@@ -7,8 +7,10 @@ from typing import TypeVar
 
 import asyncpg
 
+from noetl import __version__
 from noetl.adapters.postgres.database import LOST, RETRY_S, SCHEMA, Database, trouble
 from noetl.adapters.postgres.statements import SCHEMAS
+from noetl.adapters.sql.migrations import Later, check_reader, oldest_reader
 from noetl.errors import BackendError
 
 T = TypeVar("T")
@@ -28,13 +30,13 @@ def newest_version() -> int:
 
 
 async def version_of(database: Database) -> int:
-    """How far the schema of a database is; it is left as it is. Raises BackendError for a newer one."""
-    return (await _with_connection(database, partial(_migrate, change=False)))[0]
+    """How far the schema of a database is, which stays as it is; raises NewerFormat if it is not for us."""
+    return (await _with_connection(database, partial(_migrate, database.shown, change=False)))[0]
 
 
 async def migrate(database: Database) -> tuple[int, int]:
     """Bring a schema up to date; how far it was and is. Another process doing the same is waited for."""
-    return await _with_connection(database, partial(_migrate, change=True))
+    return await _with_connection(database, partial(_migrate, database.shown, change=True))
 
 
 async def size_of(database: Database) -> int:
@@ -73,12 +75,21 @@ async def _size(connection: asyncpg.Connection) -> int:
     return int(await connection.fetchval("select pg_database_size(current_database())"))
 
 
-async def _migrate(connection: asyncpg.Connection, change: bool) -> tuple[int, int]:
+async def _later(connection: asyncpg.Connection, at: int) -> Later:
+    """What was done to a schema that is newer than this release knows."""
+    record = await connection.fetchrow(
+        "select max(coalesce(oldest_reader, version)) as oldest_reader, "
+        "(array_agg(release order by version desc))[1] as release from migrations where version > $1",
+        newest_version(),
+    )
+    return Later(at, record["oldest_reader"], record["release"] or "of a newer release")
+
+
+async def _migrate(shown: str, connection: asyncpg.Connection, change: bool) -> tuple[int, int]:
     at = await version(connection)
     if at > newest_version():
-        message = f"the database has schema {at}, this version of noetl knows {newest_version()}"
-        raise BackendError(message, hint="upgrade noetl, or set NOETL_STORE to another database")
-    if not change or at == newest_version():
+        check_reader(shown, newest_version(), await _later(connection, at))
+    if not change or at >= newest_version():
         return at, at
     # Before the transaction, not in it: only its start makes what another did meanwhile known to the session.
     await connection.execute(f"select pg_advisory_lock({_LOCK})")
@@ -89,7 +100,11 @@ async def _migrate(connection: asyncpg.Connection, change: bool) -> tuple[int, i
             await connection.execute(
                 "create table migrations (version integer primary key, applied_at timestamptz default now())"
             )
-        for number, text in enumerate(SCHEMAS[at:], at + 1):
+        later = list(enumerate(SCHEMAS[at:], at + 1))
+        for _, text in later:
             await connection.execute(text)
-            await connection.execute("insert into migrations (version) values ($1)", number)
-    return at, newest_version()
+        await connection.executemany(
+            "insert into migrations (version, oldest_reader, release) values ($1, $2, $3)",
+            [(number, oldest_reader(number, text), __version__) for number, text in later],
+        )
+    return at, max(at, newest_version())

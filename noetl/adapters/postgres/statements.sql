@@ -7,12 +7,12 @@ with moment as materialized (
 ), begun as (
   insert into executions (
     seq, head, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
-    parent, retry_of, idempotency_key, request, result, requested_by, owner, owned_until
+    parent, retry_of, idempotency_key, request, result, requested_by, owner, owned_until, format
   )
   select
     $1::bigint, $2::bytea, $3::text, $4::text, $5::text, $6::bigint, $7::text, $8::bigint, $9::bigint, $10::bigint,
     $11::bigint, $12::text, $13::text, $14::text, $15::text, $16::bytea, $17::text, $18::text,
-    coalesce(owned_until, 0)
+    coalesce(owned_until, 0), $27::smallint
   from moment
   where not $19::bool
     or $6 = (select max(v.version) from playbooks v where v.path = $5 and v.deleted_at is null)
@@ -34,6 +34,7 @@ with moved as (
   update executions e set
     seq = $3,
     head = $5,
+    format = greatest(e.format, $18::smallint),
     status = case when $6 then $7 else e.status end,
     path = case when $6 then $8 else e.path end,
     version = case when $6 then $9 else e.version end,
@@ -52,6 +53,7 @@ with moved as (
   update executions e set
     seq = $3,
     head = $5,
+    format = greatest(e.format, $19::smallint),
     status = $6,
     path = $7,
     version = $8,
@@ -75,6 +77,7 @@ with moved as (
   update executions e set
     seq = $3,
     head = coalesce($5, e.head),
+    format = greatest(e.format, (select max(f) from unnest($20::smallint[]) as f)),
     status = case when $6 then $7 else e.status end,
     path = case when $6 then $8 else e.path end,
     version = case when $6 then $9 else e.version end,
@@ -121,22 +124,22 @@ where e.execution_id = $1
 
 -- name: execution
 select execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
-  parent, retry_of, idempotency_key, request, result, requested_by, stuck
+  parent, retry_of, idempotency_key, request, result, requested_by, stuck, format
 from executions where execution_id = $1
 
 -- name: projection
 select e.seq, e.head, s.seq, s.hash, s.state, execution_id, status, path, version, e.hash, requested_at, started_at,
-  ended_at, due_at, parent, retry_of, idempotency_key, request, result, requested_by, stuck
+  ended_at, due_at, parent, retry_of, idempotency_key, request, result, requested_by, stuck, format
 from executions e left join snapshots s on s.execution = e.id where e.execution_id = $1
 
 -- name: execution_by_key
 select execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
-  parent, retry_of, idempotency_key, request, result, requested_by, stuck
+  parent, retry_of, idempotency_key, request, result, requested_by, stuck, format
 from executions where idempotency_key = $1
 
 -- name: executions
 select id, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
-  parent, retry_of, idempotency_key, request, result, requested_by, stuck
+  parent, retry_of, idempotency_key, request, result, requested_by, stuck, format
 from executions
 
 -- name: claim
@@ -399,6 +402,9 @@ with recursive family (wanted, member, parent, retry_of) as (
   delete from mailbox where execution in (select id from gone)
 )
 select execution_id from gone
+
+-- name: schema
+select max(version) from migrations
 
 -- name: by_status
 select status, count(*) from executions group by status

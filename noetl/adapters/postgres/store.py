@@ -9,7 +9,7 @@ import msgspec
 
 from noetl.adapters.postgres.batch import refusal
 from noetl.adapters.postgres.database import PATIENCE_S, Database
-from noetl.adapters.postgres.schema import check, migrate, newest_version
+from noetl.adapters.postgres.schema import check, migrate
 from noetl.adapters.postgres.statements import SQL
 from noetl.adapters.postgres.writer import Writer
 from noetl.adapters.sql.store import SqlStore
@@ -234,7 +234,7 @@ class PostgresStore(SqlStore):
         events, playbooks, credentials, messages, size = (await self._rows("counts"))[0]
         due = await self._rows("oldest_due")
         return Extent(
-            schema=newest_version(),
+            schema=int((await self._rows("schema"))[0][0]),
             bytes=size,
             executions={row[0]: row[1] for row in await self._rows("by_status")},
             events=events,

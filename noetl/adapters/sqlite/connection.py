@@ -13,14 +13,17 @@ from pathlib import Path
 
 import apsw
 
+from noetl import __version__
+from noetl.adapters.sql.migrations import Later, check_reader, oldest_reader
 from noetl.adapters.sql.schedules import Record
 from noetl.errors import BackendError
 
 Values = Sequence[object] | Mapping[str, object]  # what a statement is given, by place or by name
 SCHEMAS = (
     "schema_001.sql", "schema_002.sql", "schema_003.sql", "schema_004.sql", "schema_005.sql",
-    "schema_006.sql", "schema_007.sql", "schema_008.sql", "schema_009.sql",
+    "schema_006.sql", "schema_007.sql", "schema_008.sql", "schema_009.sql", "schema_010.sql",
 )  # fmt: skip
+NOTED_SINCE = 10  # migrations before this one left no note of themselves
 BUSY_MS = 10_000
 PRAGMAS = ("synchronous=FULL", "foreign_keys=ON")
 _RETRY_S = 0.02
@@ -86,7 +89,7 @@ def open_database(path: str) -> apsw.Connection:
         raise BackendError(f"cannot open the database {path}: {error}", hint=hint) from error
     connection = connect(path)
     try:
-        migrate(connection)
+        migrate(connection, path)
     except apsw.Error as error:
         raise trouble(f"the schema of {path} could not be brought up to date", error) from error
     return connection
@@ -115,10 +118,11 @@ def schema_version(connection: apsw.Connection) -> int:
 
 
 def version_of(path: str) -> int:
-    """How far the schema of a file is; the file is left as it is."""
+    """How far the schema of a file is, which stays as it is; raises NewerFormat if it is not for us."""
     try:
         with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
             connection.set_busy_timeout(BUSY_MS)
+            _check_newer(connection, path)
             return schema_version(connection)
     except apsw.Error as error:
         raise trouble(f"cannot open the database {path}", error) from error
@@ -135,12 +139,22 @@ def migrations() -> list[tuple[int, str]]:
     return [(number, (folder / name).read_text()) for number, name in enumerate(SCHEMAS, 1)]
 
 
-def migrate(connection: apsw.Connection) -> None:
-    """Bring the schema up to date, one transaction per file; another process doing the same is waited for."""
+def _check_newer(connection: apsw.Connection, path: str) -> None:
     at, newest = schema_version(connection), newest_version()
     if at > newest:
-        message = f"the database has schema {at}, this version of noetl knows {newest}"
-        raise BackendError(message, hint="upgrade noetl, or set NOETL_STORE to another file")
+        rows = fetch(
+            connection,
+            "SELECT max(oldest_reader), (SELECT release FROM migrations ORDER BY version DESC LIMIT 1) "
+            "FROM migrations WHERE version > ?",
+            (newest,),
+        )
+        check_reader(path, newest, Later(at, rows[0][0] or at, rows[0][1]))
+
+
+def migrate(connection: apsw.Connection, path: str) -> None:
+    """Bring the schema up to date, one transaction per file; another process doing the same is waited for."""
+    _check_newer(connection, path)
+    at, newest = schema_version(connection), newest_version()
     for version, text in migrations() if at < newest else ():
         if version > at:
             _apply(connection, version, text)
@@ -152,6 +166,13 @@ def _apply(connection: apsw.Connection, version: int, text: str) -> None:
         if schema_version(connection) < version:
             fetch(connection, text)
             fetch(connection, f"PRAGMA user_version={version}")
+            if version >= NOTED_SINCE:
+                note = (version, oldest_reader(version, text), __version__)
+                fetch(
+                    connection,
+                    "INSERT INTO migrations (version, oldest_reader, release) VALUES (?, ?, ?)",
+                    note,
+                )
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:

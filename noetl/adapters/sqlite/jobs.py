@@ -21,12 +21,13 @@ from noetl.ports.store import (
     check_owner,
     custody_after,
     family_over,
+    newest_format,
     outdated,
     unknown_execution,
 )
 
 _written = attrgetter(*sql.WRITTEN_FIELDS)
-_summary = attrgetter(*sql.SUMMARY_FIELDS)
+_summary = attrgetter(*sql.BEGUN_FIELDS)
 _changing = attrgetter(*sql.CHANGING_FIELDS)
 
 
@@ -63,7 +64,8 @@ def _begin(
     claim, (seq, head, now) = append.claim, end
     owned: tuple[str | None, int] = (claim[0], now + claim[1]) if claim else (None, 0)
     try:
-        begun = fetch(connection, sql.BEGIN_EXECUTION, (*_summary(summary), *owned, seq, head or b""))
+        fields = (*_summary(summary), *owned, seq, head or b"", newest_format(append))
+        begun = fetch(connection, sql.BEGIN_EXECUTION, fields)
         return int(begun[0][0])
     except apsw.ConstraintError as error:
         if "idempotency_key" in str(error):
@@ -83,10 +85,11 @@ def _go_on(connection: apsw.Connection, append: Append, end: tuple[int, bytes | 
     execution_id, expected, summary = append.execution_id, append.expected, append.summary
     check_append(append, expected)
     fence = (execution_id, expected, append.owner if expected else None)
+    moved = (*end, newest_format(append))
     if summary is None:
-        rows = fetch(connection, sql.MOVE_END, (*end, *fence))
+        rows = fetch(connection, sql.MOVE_END, (*moved, *fence))
     else:
-        rows = fetch(connection, sql.CHANGE_EXECUTION, (*end, *_changing(summary), *fence))
+        rows = fetch(connection, sql.CHANGE_EXECUTION, (*moved, *_changing(summary), *fence))
     if not rows:
         _refuse(connection, append)
     if summary is not None and summary.ended_at is not None:

@@ -7,6 +7,7 @@ ROW = ", ".join(ROW_FIELDS)
 WRITTEN_FIELDS = tuple(name for name in ROW_FIELDS if name != "seal")
 SUMMARY_FIELDS = Summary.__struct_fields__
 SUMMARY = ", ".join(SUMMARY_FIELDS)
+BEGUN_FIELDS = tuple(name for name in SUMMARY_FIELDS if name != "format")
 # Who asked for what stays as it was; an index over a column that is not set again is not written again.
 CHANGING_FIELDS = ("status", "path", "version", "hash", "started_at", "ended_at", "due_at", "result")
 PLAYBOOK = "path, version, hash, text, file, registered_at, made_by"
@@ -16,16 +17,16 @@ OUTLINE = "execution_id, hash, ended_at, trimmed_at IS NOT NULL"
 
 NUMBER = "SELECT id FROM executions WHERE execution_id = ?"
 BEGIN_EXECUTION = (
-    f"INSERT INTO executions ({SUMMARY}, owner, owned_until, seq, head) "
-    f"VALUES ({', '.join('?' * (len(SUMMARY_FIELDS) + 4))}) RETURNING id"
+    f"INSERT INTO executions ({', '.join(BEGUN_FIELDS)}, owner, owned_until, seq, head, format) "
+    f"VALUES ({', '.join('?' * (len(BEGUN_FIELDS) + 5))}) RETURNING id"
 )
 # The fence of every append: the log ends where it was thought to, and whoever appends still owns it.
 _FENCED = "WHERE execution_id = ? AND seq = ? AND owner IS coalesce(?, owner) RETURNING id"
 CHANGE_EXECUTION = (
-    "UPDATE executions SET seq = ?, head = coalesce(?, head), "
+    "UPDATE executions SET seq = ?, head = coalesce(?, head), format = max(format, ?), "
     f"{', '.join(f'{name} = ?' for name in CHANGING_FIELDS)} {_FENCED}"
 )
-MOVE_END = f"UPDATE executions SET seq = ?, head = coalesce(?, head) {_FENCED}"
+MOVE_END = f"UPDATE executions SET seq = ?, head = coalesce(?, head), format = max(format, ?) {_FENCED}"
 END_AND_OWNER = "SELECT seq, owner FROM executions WHERE execution_id = ?"
 ADD_ROW = (
     f"INSERT INTO log (execution, {', '.join(WRITTEN_FIELDS)}) "

@@ -74,7 +74,7 @@ def status(as_json: bool) -> int:
     admin = _existing()
     schema, newest = admin.version(), admin.newest
     facts: dict[str, Any] = {"store": admin.location, "schema": schema, "newest_schema": newest}
-    if schema == newest:
+    if schema >= newest:
         extent, footprint = asyncio.run(_measure(admin))
         facts |= {**_as_data(extent), "payloads": footprint[0], "payload_bytes": footprint[1]}
     facts["file_bytes"] = admin.size()

@@ -14,6 +14,7 @@ import apsw
 import apsw.ext
 import pytest
 
+from noetl.adapters.sql.migrations import oldest_reader
 from noetl.adapters.sqlite import connection as opening
 from noetl.adapters.sqlite import statements
 from noetl.adapters.sqlite.connection import (
@@ -27,9 +28,9 @@ from noetl.adapters.sqlite.connection import (
 from noetl.adapters.sqlite.reader import Reader
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.adapters.sqlite.writer import Writer
-from noetl.errors import BackendError, Conflict
+from noetl.errors import BackendError, Conflict, NewerFormat
 from noetl.ports.store import Append
-from tests.conformance.stores import begin, eid, row
+from tests.conformance.stores import begin, eid, row, used, widened
 
 
 @pytest.fixture
@@ -301,14 +302,58 @@ def test_a_migration_that_breaks_leaves_the_schema_before_it(
 # Trouble: what happened, where, and what to do
 
 
-def test_a_database_of_a_newer_noetl_is_left_alone(path: str) -> None:
+def of_a_newer_noetl(path: str, *oldest_readers: int) -> int:
+    """A database that a newer release has brought further; how far."""
     connection = open_database(path)
-    fetch(connection, f"PRAGMA user_version={newest_version() + 1}")
+    at = newest_version()
+    for reader in oldest_readers:
+        at += 1
+        fetch(connection, f"PRAGMA user_version={at}")
+        fetch(connection, "INSERT INTO migrations VALUES (?, ?, '9.1.0')", (at, reader))
+        fetch(connection, f"ALTER TABLE executions ADD COLUMN newer_{at} TEXT")
     connection.close()
-    with pytest.raises(BackendError, match=f"schema {newest_version() + 1}") as raised:
-        SqliteStore(path)
-    assert raised.value.hint is not None
-    assert "upgrade" in raised.value.hint
+    return at
+
+
+def test_a_database_of_a_newer_noetl_that_asks_for_more_is_left_alone(path: str) -> None:
+    newest = newest_version()
+    at = of_a_newer_noetl(path, newest + 1, newest)
+    for attempt in (lambda: SqliteStore(path), lambda: version_of(path)):
+        with pytest.raises(
+            NewerFormat, match=rf"schema {at} by noetl 9\.1\.0; .* knows up to {newest}"
+        ) as raised:
+            attempt()
+        assert "upgrade" in str(raised.value.hint)
+
+
+async def test_a_database_of_a_newer_noetl_that_older_ones_can_read_is_worked_with(path: str) -> None:
+    at = of_a_newer_noetl(path, newest_version(), newest_version() - 1)
+    store = SqliteStore(path)
+    await begin(store)
+    assert (await store.extent()).schema == version_of(path) == at
+    await store.close()
+
+
+async def test_tables_that_a_newer_release_made_wider_are_read_by_the_names_of_their_columns(
+    path: str,
+) -> None:
+    store = SqliteStore(path)
+
+    async def run(statement: str) -> list[tuple[str, ...]]:
+        return await store._writer.run(lambda connection: fetch(connection, statement))
+
+    await widened(run, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    await used(store)
+    await store.close()
+
+
+def test_every_migration_says_who_can_work_with_what_it_leaves(path: str) -> None:
+    connection = open_database(path)
+    noted: dict[int, int] = dict(fetch(connection, "SELECT version, oldest_reader FROM migrations"))
+    connection.close()
+    told = {number: oldest_reader(number, text) for number, text in migrations()}
+    assert noted == {number: reader for number, reader in told.items() if number >= opening.NOTED_SINCE}
+    assert all(1 <= reader <= number for number, reader in told.items())
 
 
 def test_a_file_that_is_no_database_is_refused(path: str) -> None:
