@@ -10,9 +10,9 @@ from noetl.adapters.http.front import HttpFront
 from noetl.client.execution import AsyncExecution, fetched
 from noetl.errors import NotFound, RequestError
 from noetl.json_value import Json, JsonObject
-from noetl.ports.answers import ExecutionRow
-from noetl.ports.front import Ask, ScheduleAsk, Worker, execution_row
-from noetl.ports.schedule import Schedule
+from noetl.ports.answers import ExecutionItem
+from noetl.ports.front import Ask, Worker, execution_row
+from noetl.ports.schedule import Schedule, ScheduleAsk
 from noetl.ports.store import Find, PlaybookText
 
 SUFFIXES = (".yaml", ".yml")
@@ -88,9 +88,9 @@ class AsyncClient:
         parent: str | None = None,
         children: bool = True,
         limit: int = 50,
-    ) -> list[ExecutionRow]:
+    ) -> list[ExecutionItem]:
         """Executions that match, the newest first."""
-        rows: list[ExecutionRow] = []
+        rows: list[ExecutionItem] = []
         find = Find(path=path, status=status, parent=parent, children=children, limit=min(limit, PAGE))
         while len(rows) < limit:
             page = await self._front.executions(find)

@@ -11,9 +11,9 @@ from noetl.client.loop_thread import LoopThread
 from noetl.client.result import Result
 from noetl.core.event import EventEnvelope
 from noetl.json_value import Json, JsonObject
-from noetl.ports.answers import ExecutionRow, ExecutionState, Explanation, LogLine
-from noetl.ports.front import ScheduleAsk, Worker
-from noetl.ports.schedule import Schedule
+from noetl.ports.answers import ExecutionItem, LogLine, StateAnswer, WhyAnswer
+from noetl.ports.front import Worker
+from noetl.ports.schedule import Schedule, ScheduleAsk
 from noetl.ports.store import PlaybookText
 
 
@@ -69,11 +69,11 @@ class Execution:
         """What its tasks printed, a line each."""
         return self._thread.run(self._execution.logs(limit=limit, step=step))
 
-    def why(self, step: str | None = None) -> Explanation:
+    def why(self, step: str | None = None) -> WhyAnswer:
         """Its decisions in words."""
         return self._thread.run(self._execution.why(step))
 
-    def state(self, at: int | None = None) -> ExecutionState:
+    def state(self, at: int | None = None) -> StateAnswer:
         """Its state now, or after an event."""
         return self._thread.run(self._execution.state(at))
 
@@ -180,7 +180,7 @@ class Client:
         parent: str | None = None,
         children: bool = True,
         limit: int = 50,
-    ) -> list[ExecutionRow]:
+    ) -> list[ExecutionItem]:
         """Executions that match, the newest first."""
         work = self._client.executions(
             path=path, status=status, parent=parent, children=children, limit=limit

@@ -17,7 +17,7 @@ from noetl.client.result import Result
 from noetl.core.message import Control
 from noetl.errors import BackendError, Conflict
 from noetl.json_value import Json
-from noetl.ports.answers import ExecutionResult
+from noetl.ports.answers import ExecutionAnswer
 from noetl.ports.front import Ask
 from noetl.wiring.embedded import Embedded, guest, swept
 
@@ -129,7 +129,7 @@ async def _finished(engine: Embedded, execution_id: str, seconds: float | None, 
     return result.check() if check else result
 
 
-async def _over(engine: Embedded, execution_id: str) -> ExecutionResult:
+async def _over(engine: Embedded, execution_id: str) -> ExecutionAnswer:
     """How an execution stands once it is over or paused, and what it started without waiting is over too."""
     fields = await _resting(engine, execution_id)
     for other in engine.engine.running():
@@ -138,7 +138,7 @@ async def _over(engine: Embedded, execution_id: str) -> ExecutionResult:
     return fields
 
 
-async def _resting(engine: Embedded, execution_id: str) -> ExecutionResult:
+async def _resting(engine: Embedded, execution_id: str) -> ExecutionAnswer:
     while True:
         fields = await engine.front.execution(execution_id, wait_s=CHECK_S)
         if fields["status"] not in GOING_ON:

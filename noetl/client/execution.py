@@ -11,7 +11,7 @@ from noetl.core.message import Control
 from noetl.core.values.output import is_reference
 from noetl.errors import NotFound
 from noetl.json_value import Json, JsonObject
-from noetl.ports.answers import ExecutionResult, ExecutionState, Explanation, LogLine
+from noetl.ports.answers import ExecutionAnswer, LogLine, StateAnswer, WhyAnswer
 from noetl.ports.front import Front, Started
 
 WAIT_S = 30.0  # a server is asked again after so long
@@ -74,11 +74,11 @@ class AsyncExecution:
         """What its tasks printed, a line each."""
         return await self._front.logs(self.execution_id, limit=limit, step=step)
 
-    async def why(self, step: str | None = None) -> Explanation:
+    async def why(self, step: str | None = None) -> WhyAnswer:
         """Its decisions in words."""
         return await self._front.why(self.execution_id, step)
 
-    async def state(self, at: int | None = None) -> ExecutionState:
+    async def state(self, at: int | None = None) -> StateAnswer:
         """Its state now, or after an event."""
         return await self._front.state(self.execution_id, at)
 
@@ -140,7 +140,7 @@ class AsyncExecution:
 _BY = "python"  # where no server says who asks
 
 
-async def over(front: Front, execution_id: str, seconds: float | None) -> ExecutionResult:
+async def over(front: Front, execution_id: str, seconds: float | None) -> ExecutionAnswer:
     """How an execution stands once it is over or paused; raises TimeoutError."""
     loop = asyncio.get_running_loop()
     until = None if seconds is None else loop.time() + seconds
@@ -153,7 +153,7 @@ async def over(front: Front, execution_id: str, seconds: float | None) -> Execut
             return fields
 
 
-async def result_of(front: Front, fields: ExecutionResult) -> Result:
+async def result_of(front: Front, fields: ExecutionAnswer) -> Result:
     """A result whose output is there: one that was stored is fetched."""
     return Result(fields, await fetched(front, fields["output"]))
 

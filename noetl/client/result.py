@@ -14,7 +14,7 @@ import msgspec
 
 from noetl.errors import MissingExtra, NoetlError, RequestError
 from noetl.json_value import Json, JsonObject
-from noetl.ports.answers import ExecutionResult, Failure, StepFields
+from noetl.ports.answers import ExecutionAnswer, Failure, StepStanding
 
 if TYPE_CHECKING:
     import arro3.core
@@ -28,7 +28,7 @@ ROW_LISTS = ("rows", "data", "items", "results")
 class Result:
     """One execution: `fields` is what the REST API answers of it, `output` its output, fetched if stored."""
 
-    fields: ExecutionResult
+    fields: ExecutionAnswer
     output: Json
 
     @property
@@ -64,7 +64,7 @@ class Result:
         return self.fields["ctx"]
 
     @property
-    def steps(self) -> dict[str, StepFields]:
+    def steps(self) -> dict[str, StepStanding]:
         """How often each step ran, and how its latest run stands."""
         return self.fields["steps"]
 

@@ -21,7 +21,6 @@ class Log(Protocol):
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
         """Rows of the log in order, from the one that holds an event."""
-        ...
 
 
 async def rows_of(store: Log, execution_id: str, first: int = 1) -> AsyncIterator[Row]:

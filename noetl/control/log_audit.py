@@ -35,7 +35,6 @@ class Audited(Log, Protocol):
 
     async def projection(self, execution_id: str) -> Projection:
         """What stands beside the log of an execution."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from noetl.core.state import State
 from noetl.core.upcast import upcast
 from noetl.core.values.patch import STORED, rests_elsewhere
 from noetl.errors import BackendError, InvariantViolation, NewerFormat
-from noetl.ports.answers import ExecutionOutcome, Failure, PlaybookFields, RequestFields
+from noetl.ports.answers import ExecutionOutcome, Failure, PlaybookVersion, RequestFields
 from noetl.ports.front import with_failed_iterations
 from noetl.ports.store import Append, Row, Summary, link
 
@@ -153,8 +153,8 @@ def append_of(
     )
 
 
-def _playbook(state: State) -> PlaybookFields:
-    fields: PlaybookFields = {"path": state.path, "version": state.version, "hash": state.hash}
+def _playbook(state: State) -> PlaybookVersion:
+    fields: PlaybookVersion = {"path": state.path, "version": state.version, "hash": state.hash}
     if state.executor_version is not None:
         fields["executor_version"] = state.executor_version
     return fields
@@ -175,7 +175,7 @@ def outcome_of(state: State) -> ExecutionOutcome:
         "status": status_of(state),
         "playbook": _playbook(state),
         "output": state.output,
-        "error": error_fields(state.error),
+        "error": None if state.error is None else error_fields(state.error),
         "failures": failure_fields(state),
         "ctx": referenced(state.ctx),
         "steps": {name: {"runs": step.runs, "status": step.status} for name, step in state.steps.items()},
@@ -229,10 +229,8 @@ def referenced(value: Any) -> Any:
     return value
 
 
-def error_fields(error: ErrorObject | None) -> dict[str, Any] | None:
+def error_fields(error: ErrorObject) -> dict[str, Any]:
     """An error with every field of the contract."""
-    if error is None:
-        return None
     fields = ("kind", "message", "step", "task", "iteration", "attempt", "details")
     return {**{field: error.get(field) for field in fields}, **error}
 

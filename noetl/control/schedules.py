@@ -10,11 +10,21 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from noetl.core.event import iso
 from noetl.dsl.nearest import nearest
 from noetl.errors import BackendError, Conflict, NoetlError, NotFound, RequestError
-from noetl.ports.front import Ask, ScheduleAsk, Started
-from noetl.ports.schedule import Fired, Schedule, Skipped
+from noetl.ports.front import Ask, Started
+from noetl.ports.schedule import (
+    CRON_LENGTH,
+    EVERY_MOST_S,
+    NAME_PATTERN,
+    Fired,
+    Schedule,
+    ScheduleAsk,
+    Skipped,
+)
 from noetl.ports.store import Store
 
 if TYPE_CHECKING:
@@ -24,9 +34,6 @@ _LOG = logging.getLogger("noetl.schedules")
 LATE_MS = 60_000  # a tick that is later than this was missed
 COUNTED = 10_000  # ticks of a cron expression that are counted one by one
 AT_ONCE = 100
-EVERY_MOST_S = 366 * 24 * 3600
-CRON_LENGTH = 200
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 FIELDS = {
     "minute": "0-59",
     "hour": "0-23",
@@ -41,7 +48,7 @@ FindAsked = Callable[[Ask], Awaitable[object]]
 
 def check_name(name: str, what: str) -> None:
     """Refuse what cannot be the name of a schedule or a trigger."""
-    if not NAME.fullmatch(name):
+    if not re.fullmatch(NAME_PATTERN, name):
         message = f"'{name[:80]}' is no name for a {what}"
         raise RequestError(message, hint="use up to 64 letters, digits, _ . and -, with a letter or _ first")
 
@@ -142,19 +149,7 @@ class ScheduleBook:
         # One whose playbook is gone can still be paused.
         if existing is None or (existing.path, existing.version) != (ask.path, ask.version):
             await self._find_playbook(Ask(path=ask.path, version=ask.version))
-        schedule = Schedule(
-            name=ask.name,
-            path=ask.path,
-            version=ask.version,
-            workload=ask.workload,
-            cron=ask.cron,
-            timezone=ask.timezone,
-            every_s=ask.every_s,
-            enabled=ask.enabled,
-            catch_up=ask.catch_up,
-            created_at=await self._store.clock(),
-            by=ask.by,
-        )
+        schedule = Schedule(**msgspec.structs.asdict(ask), created_at=await self._store.clock())
         zone(schedule.timezone)
         following = _following(schedule, existing)
         schedule.next_at = following if schedule.enabled else None

@@ -14,15 +14,12 @@ from noetl.control.schedules import FindAsked, StartAsked, check_name
 from noetl.errors import Conflict, Denied, NotFound, RequestError
 from noetl.json_value import Json, JsonObject
 from noetl.ports.bearer import SECRET_BYTES, digest
-from noetl.ports.front import Ask, NewTrigger, Started, TriggerAsk, WebhookCall
-from noetl.ports.schedule import Trigger
+from noetl.ports.front import Ask, NewTrigger, Started, WebhookCall
+from noetl.ports.schedule import KEY_PATTERN, SECRET_LEAST, SUBJECT_LENGTH, Trigger, TriggerAsk
 from noetl.ports.store import Store
 
-SECRET_LEAST = 16
 NO_SECRET = "0" * 64
-KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 OWN_SUBJECTS = ("noetl", "$", "_")  # beginnings of what servers, workers and NATS itself speak under
-SUBJECT_LENGTH = 255
 
 
 class Keeper(Protocol):
@@ -30,11 +27,9 @@ class Keeper(Protocol):
 
     async def keep(self, name: str, material: JsonObject) -> None:
         """Store a credential."""
-        ...
 
     async def credential(self, name: str) -> Mapping[str, Json]:
         """A stored credential, opened; raises NotFound."""
-        ...
 
 
 class TriggerBook:
@@ -57,20 +52,10 @@ class TriggerBook:
         old_digest = existing.secret if existing is not None else None
         if ask.kind == "webhook" and secret is None and old_digest is None:
             secret = secrets.token_urlsafe(SECRET_BYTES)
-        trigger = Trigger(
-            name=ask.name,
-            kind=ask.kind,
-            path=ask.path,
-            version=ask.version,
-            workload=ask.workload,
-            payload_key=ask.payload_key,
-            secret=None if ask.kind != "webhook" else digest(secret) if secret is not None else old_digest,
-            subject=ask.subject,
-            queue=ask.queue or f"noetl-trigger-{ask.name}" if ask.kind == "nats" else None,
-            enabled=ask.enabled,
-            created_at=await self._store.clock(),
-            by=ask.by,
-        )
+        trigger = Trigger(**msgspec.structs.asdict(ask), created_at=await self._store.clock())
+        trigger.secret = digest(secret) if secret is not None else old_digest
+        if ask.kind == "nats":
+            trigger.secret, trigger.queue = None, ask.queue or f"noetl-trigger-{ask.name}"
         if not await self._store.put_trigger(trigger, new=new):
             message = f"there is a trigger '{ask.name}' already"
             raise Conflict(message, hint="choose another name, or delete that one")
@@ -154,7 +139,7 @@ def payload_of(body: bytes) -> Json:
 
 def _check(ask: TriggerAsk) -> None:
     check_name(ask.name, "trigger")
-    if not KEY.fullmatch(ask.payload_key):
+    if not re.fullmatch(KEY_PATTERN, ask.payload_key):
         message = f"'{ask.payload_key[:80]}' is no key of a workload"
         raise RequestError(message, hint="use letters, digits and _, as in --as order")
     match ask.kind:

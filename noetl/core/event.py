@@ -7,10 +7,12 @@ derived, such as event_id, entity and status, is derived when it is read. Nothin
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Literal, NotRequired, TypedDict, cast
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 import msgspec
 
+Moment = Annotated[str, msgspec.Meta(description="ISO 8601 in UTC, with milliseconds")]
+ExecutionId = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
 Source = Literal["server", "worker"]
 _SOURCES: dict[str, Source] = {"s": "server", "w": "worker"}
 
@@ -30,12 +32,12 @@ class Event(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class EventEnvelope(TypedDict):
-    """An event as readers see it; ids that it does not have are left out."""
+    """One event of an execution; ids that do not apply are absent."""
 
     event_id: str
-    execution_id: str
+    execution_id: ExecutionId
     seq: int
-    ts: str
+    ts: Moment
     source: Source
     name: str
     entity: str

@@ -98,7 +98,7 @@ class Finished(TypedDict, total=False):
     duration_ms: int
 
 
-class GuardRecord(TypedDict):
+class GuardSeen(TypedDict):
     """What a guard of an admission rule came to, and the values it saw."""
 
     value: bool
@@ -112,7 +112,7 @@ class TokenMoved(TypedDict, total=False):
     step: str
     waits_for: list[str]
     rule: int | str | None
-    guards: list[GuardRecord]
+    guards: list[GuardSeen]
     reason: str
     join: str
     would_be: str

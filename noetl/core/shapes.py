@@ -1,22 +1,39 @@
-"""What the engine itself writes into events, orders and snapshots has these types. No code lives here.
+"""What the engine itself writes into events, orders and snapshots has these types.
 
 At run time those of structs are mappings and nothing more: msgspec decodes a log by the annotations of its
 structs, and is not to look inside, nor to drop what a newer engine has added.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NotRequired, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypeAlias, TypedDict
+
+from msgspec import Meta
 
 from noetl.json_value import Json, JsonObject
+
+
+def described(name: str) -> Meta:
+    """What a mapping is called in the OpenAPI document, which alone says what is in it."""
+    return Meta(extra_json_schema={"$ref": f"#/components/schemas/{name}"})
+
 
 Write: TypeAlias = list[Any]  # [path, value]: no type says of a list what each of its items is
 Patch: TypeAlias = list[Write]
 PackPlace: TypeAlias = list[Any]  # [key, index]: the pack that an output is in, and where
-ScopeValues: TypeAlias = Mapping[
-    str, object
-]  # what names mean in a scope: JSON, envelopes, why a value is gone
+
+
+class LoopCounts(TypedDict):
+    """How many iterations of a loop that is on its way are where."""
+
+    total: int
+    done: int
+    failed: int
+    running: int
+    queued: int
+
 
 if TYPE_CHECKING:
+    ScopeValues: TypeAlias = Mapping[str, object]  # what names mean: JSON, envelopes, why a value is gone
 
     class ErrorObject(TypedDict, total=False):
         """Why something failed, and where."""
@@ -83,15 +100,6 @@ if TYPE_CHECKING:
         errors: list[IterationError]
 
     _Marks = TypedDict("_Marks", {"$logs": list[str], "$answered": bool}, total=False)
-
-    class LoopCounts(TypedDict):
-        """How many iterations of a loop that is on its way are where."""
-
-        total: int
-        done: int
-        failed: int
-        running: int
-        queued: int
 
     class Output(_Marks, total=False):
         """The envelope of what a task, a step or a child produced."""
@@ -238,8 +246,12 @@ if TYPE_CHECKING:
         tokens: list[TokenParts]
 
 else:
-    ErrorObject = Locator = PayloadMeta = Reference = UncheckedReference = Marker = dict
-    IterationError = LoopTotals = LoopCounts = Output = ArcEvent = ArcEventData = Parent = ChildCall = dict
+    ScopeValues = Mapping[str, Any]
+    ErrorObject = Annotated[dict, described("RunError")]
+    Reference = Annotated[dict, described("StoredRef")]
+    Parent = Annotated[dict, described("ParentOf")]
+    Locator = PayloadMeta = UncheckedReference = Marker = dict
+    IterationError = LoopTotals = Output = ArcEvent = ArcEventData = ChildCall = dict
     Failure = Signal = IterationRecord = Checkpoint = FragmentOrigin = FragmentEnd = FragmentSteps = dict
     RunCount = RetainedLoop = TokenParts = Retained = dict
 

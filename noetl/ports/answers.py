@@ -3,14 +3,23 @@
 Only shapes live here; values in them that users' playbooks made are Json.
 """
 
-from typing import NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypeAlias, TypedDict
 
-from noetl.core.shapes import LoopCounts, Parent
+from msgspec import Meta
+
+from noetl.core.event import ExecutionId, Moment
+from noetl.core.reading.views import StatusName
+from noetl.core.shapes import LoopCounts, Parent, described
 from noetl.json_value import Json, JsonObject
 
+RunError: TypeAlias = Annotated[JsonObject, described("RunError")]
+Counts: TypeAlias = Annotated[dict[str, int], described("Counts")]
+StuckReason = Annotated[str, Meta(extra_json_schema={"enum": ["decision", "log", "mail", "owners"]})]
+RunStatus = Annotated[str, Meta(extra_json_schema={"enum": ["queued", "running", "waiting"]})]
 
-class PlaybookFields(TypedDict):
-    """Which playbook an execution runs."""
+
+class PlaybookVersion(TypedDict):
+    """Which playbook it is."""
 
     path: str
     version: int | None
@@ -18,27 +27,27 @@ class PlaybookFields(TypedDict):
     executor_version: NotRequired[str]
 
 
-class StepFields(TypedDict):
-    """How often a step ran, and how its latest run stands."""
+class StepStanding(TypedDict):
+    """How a step stands."""
 
     runs: int
     status: str
 
 
 class Failure(TypedDict):
-    """A failure that an arc took."""
+    """A failure that an arc took, and whether the arc's guard asked about it."""
 
     step: str
     taken_by: str
-    answered: NotRequired[bool]
-    error: JsonObject | None
+    answered: bool
+    error: RunError
 
 
-class StuckFields(TypedDict):
-    """Since when an execution is stuck, and why."""
+class StuckAnswer(TypedDict):
+    """Why nobody goes on with an execution until it is released."""
 
-    since: str
-    reason: str
+    since: Moment
+    reason: StuckReason
     message: str
     server: str
     engine: str
@@ -47,16 +56,16 @@ class StuckFields(TypedDict):
 class ExecutionOutcome(TypedDict):
     """What an execution has come to, as its log says."""
 
-    execution_id: str
-    status: str
-    playbook: PlaybookFields
+    execution_id: ExecutionId
+    status: StatusName
+    playbook: PlaybookVersion
     output: Json
-    error: JsonObject | None
+    error: RunError | None
     failures: list[Failure]
     failures_left_out: NotRequired[int]  # more than are kept at hand; the log has them
     ctx: JsonObject
-    steps: dict[str, StepFields]
-    counts: dict[str, int]
+    steps: dict[str, StepStanding]
+    counts: Counts
     duration_ms: int
     parent: Parent | None
     retry_of: str | None
@@ -65,46 +74,52 @@ class ExecutionOutcome(TypedDict):
 class Moments(TypedDict):
     """When an execution was asked for, began and ended."""
 
-    requested_at: str
-    started_at: str | None
-    ended_at: str | None
+    requested_at: Moment
+    started_at: Moment | None
+    ended_at: Moment | None
 
 
 class RequestFields(TypedDict):
     """What an execution was asked to work on, and by whom."""
 
-    workload: JsonObject
+    workload: Json
     by: str | None
 
 
-class ExecutionResult(ExecutionOutcome, Moments, RequestFields):
-    """One execution, as `noetl run --json` and the API show it."""
+class ExecutionAnswer(ExecutionOutcome, Moments, RequestFields):
+    """How an execution stands."""
 
     log: str | None
-    stuck: NotRequired[StuckFields]
+    stuck: NotRequired[StuckAnswer]
 
 
-class ExecutionRow(TypedDict):
-    """One execution, as lists show it."""
+class ExecutionItem(TypedDict):
+    """An execution as lists show it."""
 
-    execution_id: str
-    status: str
-    playbook: PlaybookFields
-    requested_at: str
-    started_at: str | None
-    ended_at: str | None
+    execution_id: ExecutionId
+    status: StatusName
+    playbook: PlaybookVersion
+    requested_at: Moment
+    started_at: Moment | None
+    ended_at: Moment | None
     duration_ms: int
     parent: str | None
     retry_of: str | None
     interrupted: bool
-    counts: dict[str, int] | None
+    counts: Counts | None
     failed_iterations: int
 
 
-TokenFields = TypedDict(
-    "TokenFields", {"id": str, "step": str, "from": str | None, "held": bool, "reason": NotRequired[str]}
-)
-"""A token: at which step, where it came from, and why it is held there."""
+_From = TypedDict("_From", {"from": str | None})
+
+
+class TokenStanding(_From):
+    """A token of a state; why it is held, if it is."""
+
+    id: str
+    step: str
+    held: bool
+    reason: NotRequired[str]
 
 
 class WaitFields(TypedDict, total=False):
@@ -117,60 +132,68 @@ class WaitFields(TypedDict, total=False):
     expires: str
 
 
-ParkedFields = TypedDict("ParkedFields", {"address": str, "task": str, "for": WaitFields})
-"""A task that waits for something outside."""
+_For = TypedDict("_For", {"for": WaitFields})
 
 
-class RunFields(TypedDict):
-    """A run of a step that is not over: running, waiting or queued."""
+class Waiting(_For):
+    """A task that waits, and for what."""
+
+    address: str
+    task: str
+
+
+class RunStanding(TypedDict):
+    """A run that has not ended."""
 
     id: str
     step: str
-    status: str
-    scheduled_at: str
-    started_at: str | None
-    waiting: list[ParkedFields]
+    status: RunStatus
+    scheduled_at: Moment
+    started_at: Moment | None
+    waiting: list[Waiting]
     loop: NotRequired[LoopCounts]
 
 
-class ExecutionState(TypedDict):
-    """The state of an execution after one of its events."""
+class StateAnswer(TypedDict):
+    """The state of an execution after an event."""
 
-    execution_id: str
+    execution_id: ExecutionId
     seq: int
     last_seq: int
-    status: str
+    status: StatusName
     ctx: JsonObject
-    workload: JsonObject
-    steps: dict[str, StepFields]
-    tokens: list[TokenFields]
-    runs: list[RunFields]
+    workload: Json
+    steps: dict[str, StepStanding]
+    tokens: list[TokenStanding]
+    runs: list[RunStanding]
     failures: list[Failure]
-    error: JsonObject | None
+    error: RunError | None
     output: Json
 
 
-class CredentialFields(TypedDict):
-    """What may be known of a credential: never a value."""
+class CredentialAnswer(TypedDict):
+    """A credential with the names of its fields; no answer has a value."""
 
     name: str
     fields: list[str]
-    set_at: str
+    set_at: Moment
 
 
 class Reason(TypedDict):
-    """One decision in words, and the event that says so."""
+    """One thing that happened and why: the event that says so, what it is about, the sentence, the facts."""
 
     seq: int
-    step: str | None
+    about: str
     text: str
+    step: str | None
+    run: str | None
     facts: JsonObject
 
 
-class Explanation(TypedDict):
-    """Why an execution went as it did."""
+class WhyAnswer(TypedDict):
+    """The decisions of an execution, or of one step of it, in words."""
 
-    execution_id: str
+    execution_id: ExecutionId
     status: str
     step: str | None
     summary: str
@@ -178,28 +201,28 @@ class Explanation(TypedDict):
 
 
 class Change(TypedDict):
-    """One place at which two values differ."""
+    """A place at which two values differ; a side that has nothing there is absent."""
 
     path: str
     a: NotRequired[Json]
     b: NotRequired[Json]
 
 
-class Difference(TypedDict):
-    """How two executions differ."""
+class DiffAnswer(TypedDict):
+    """How two executions differ; a pair is there only where they do, and what goes beyond is counted."""
 
-    a: str
-    b: str
+    a: ExecutionId
+    b: ExecutionId
     same: bool
-    status: list[Json] | None
-    playbook: list[Json] | None
+    status: tuple[str, str] | None
+    playbook: tuple[str, str] | None
     error: list[Json] | None
     path: list[str]
     workload: list[Change]
     ctx: list[Change]
     outputs: list[Change]
     left_out: dict[str, int]
-    timing_ms: dict[str, list[int | None]]
+    timing_ms: dict[str, tuple[int | None, int | None]]
 
 
 class LogLine(TypedDict):

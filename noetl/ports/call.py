@@ -21,18 +21,15 @@ class CallPayloads(Protocol):
 
     async def put(self, data: Json) -> Reference:
         """Store a JSON value."""
-        ...
 
     async def put_stream(self, chunks: AsyncIterator[bytes], content_type: str) -> Reference:
         """Store bytes as they arrive, without holding them all in memory."""
-        ...
 
     async def get(self, ref: Reference, most: int | None = None) -> Json:
         """The payload of a reference: JSON as its value, text as text, other bytes as base64.
 
         Raises TooLarge when it has more than `most` bytes.
         """
-        ...
 
 
 class Resource(Protocol):
@@ -40,7 +37,6 @@ class Resource(Protocol):
 
     async def close(self) -> None:
         """Let go of what it holds."""
-        ...
 
 
 R = TypeVar("R", bound=Resource)
@@ -176,11 +172,9 @@ class PythonHost(Protocol):
 
         `name` is what tracebacks call it.
         """
-        ...
 
     async def close(self) -> None:
         """End every process."""
-        ...
 
 
 def no_python_host() -> PythonHost:

@@ -17,7 +17,6 @@ class Reports(Protocol):
 
     async def report(self, execution_id: str, report: Report) -> Answer:
         """Hand in what was done under a lease; a repeated batch gets the first answer again."""
-        ...
 
 
 class Workers(Protocol):
@@ -25,23 +24,18 @@ class Workers(Protocol):
 
     def offer(self, order: WorkOrder) -> None:
         """Hand an order to a worker of its pool."""
-        ...
 
     def adopt(self, execution_id: str, lease: Lease) -> bool:
         """A lease that is out and was not offered here; False when no worker can still have it."""
-        ...
 
     def recall(self, execution_id: str, lease: str, give_back: bool) -> None:
         """Stop a lease at once, or at the next task boundary when it is to come back."""
-        ...
 
     def abandon(self, execution_id: str) -> None:
         """Stop every lease of an execution at once: nothing that is reported of it counts any more."""
-        ...
 
     def deliver(self, execution_id: str, lease: str, address: str, task: str, output: Output) -> None:
         """Give a pipeline that waits inside a held lease its answer."""
-        ...
 
 
 class Secrets(Protocol):
@@ -52,7 +46,6 @@ class Secrets(Protocol):
 
         `refused` is the digest of material that somebody did not let in: a token of it is fetched anew.
         """
-        ...
 
 
 def material_digest(material: Mapping[str, Json]) -> str:

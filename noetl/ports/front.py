@@ -5,23 +5,25 @@ answered as a mapping is what `--json` prints and the REST API sends.
 """
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import msgspec
+from msgspec import Meta
 
 from noetl.core.event import Event, EventEnvelope, iso
 from noetl.core.message import Control
 from noetl.json_value import Json, JsonObject
 from noetl.ports.answers import (
-    CredentialFields,
-    Difference,
-    ExecutionResult,
-    ExecutionRow,
-    ExecutionState,
-    Explanation,
+    CredentialAnswer,
+    DiffAnswer,
+    ExecutionAnswer,
+    ExecutionItem,
     LogLine,
+    StateAnswer,
+    WhyAnswer,
 )
-from noetl.ports.schedule import Schedule, Trigger
+from noetl.ports.bearer import Scope
+from noetl.ports.schedule import Schedule, ScheduleAsk, Trigger, TriggerAsk
 from noetl.ports.store import AccessToken, Find, Listed, PlaybookText, Projection, Row, Summary
 
 
@@ -75,14 +77,19 @@ class Worker(msgspec.Struct, omit_defaults=True):
     finished: int = 0  # orders since it started
 
 
-class TokenAsk(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A bearer token that is wanted: who uses it, for what, under which paths, and for how long."""
+class TokenBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A token that is wanted."""
 
-    name: str
-    scopes: list[str]
-    prefixes: list[str] = []
-    pools: list[str] = []
-    expires_ms: int | None = None
+    name: Annotated[str, Meta(min_length=1, max_length=100)]
+    scopes: Annotated[list[Scope], Meta(min_length=1)]
+    prefixes: list[Annotated[str, Meta(min_length=1, max_length=512)]] = []
+    pools: list[Annotated[str, Meta(min_length=1, max_length=512)]] = []
+    expires_ms: Annotated[int, Meta(ge=1, le=315_360_000_000)] | None = None
+
+
+class TokenAsk(TokenBody, kw_only=True):
+    """The same, and by whom."""
+
     by: str = "cli"
 
 
@@ -91,37 +98,6 @@ class NewToken(msgspec.Struct):
 
     token: AccessToken
     bearer: str
-
-
-class ScheduleAsk(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A schedule that is wanted: a playbook, and either a cron expression or an interval."""
-
-    name: str
-    path: str
-    version: int | None = None
-    workload: JsonObject = {}
-    cron: str | None = None
-    timezone: str = "UTC"
-    every_s: int | None = None
-    enabled: bool = True
-    catch_up: str = "one"
-    by: str = "cli"
-
-
-class TriggerAsk(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A trigger that is wanted: a playbook, and a webhook or a NATS subject."""
-
-    name: str
-    kind: str
-    path: str
-    version: int | None = None
-    workload: JsonObject = {}
-    payload_key: str = "payload"
-    secret: str | None = None
-    subject: str | None = None
-    queue: str | None = None
-    enabled: bool = True
-    by: str = "cli"
 
 
 class NewTrigger(msgspec.Struct):
@@ -149,7 +125,7 @@ class _Counted(msgspec.Struct):
 _COUNTED = msgspec.json.Decoder(_Counted)
 
 
-def execution_row(item: Summary, now: int) -> ExecutionRow:
+def execution_row(item: Summary, now: int) -> ExecutionItem:
     """An execution as lists show it."""
     end = item.ended_at if item.ended_at is not None else now
     counts = counts_of(item)
@@ -189,23 +165,18 @@ class Playbooks(Protocol):
 
     async def register(self, text: str, file: str | None = None, by: str = "cli") -> PlaybookText:
         """Check and keep a playbook; raises PlaybookError."""
-        ...
 
     async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
         """The newest version of every path, or every version of one, the newest first."""
-        ...
 
     async def playbook(self, path: str, version: int | None = None) -> PlaybookText:
         """One version, else the newest; raises NotFound."""
-        ...
 
     async def delete_playbook(self, path: str, version: int | None = None) -> int:
         """Take a playbook, or one version, off the catalog; how many versions."""
-        ...
 
     async def playbook_of(self, execution_id: str) -> PlaybookText:
         """The playbook that an execution runs or ran, also when it is off the catalog; raises NotFound."""
-        ...
 
 
 class Executions(Protocol):
@@ -213,39 +184,30 @@ class Executions(Protocol):
 
     async def start(self, ask: Ask) -> Started:
         """Begin an execution; raises PlaybookError, NotFound, or Conflict for a key used for another."""
-        ...
 
     async def control(self, execution_id: str, wish: Control) -> None:
         """Pause, resume, cancel or signal; raises Conflict when the state forbids it."""
-        ...
 
     async def release(self, execution_id: str, by: str = "cli") -> None:
         """Let an execution that is stuck go on; raises Conflict when it is not, or stays so."""
-        ...
 
     async def retry(self, execution_id: str, step: str | None = None, by: str = "cli") -> Started:
         """A new execution that goes on from what failed."""
-        ...
 
     async def rerun(self, execution_id: str, start: str, text: str | None = None, by: str = "cli") -> Started:
         """A new execution that begins again at a step, perhaps with a changed playbook."""
-        ...
 
     async def executions(self, find: Find) -> Listed:
         """Those that are wanted, the newest first."""
-        ...
 
-    async def execution(self, execution_id: str, *, wait_s: float = 0) -> ExecutionResult:
+    async def execution(self, execution_id: str, *, wait_s: float = 0) -> ExecutionAnswer:
         """How it stands; waited for until it is over or paused, for so many seconds at the most."""
-        ...
 
     async def status(self, execution_id: str) -> str:
         """Its status, and no more than that."""
-        ...
 
     def follow(self, execution_id: str, first: int = 1) -> AsyncGenerator[tuple[int, list[Event]]]:
         """Its events as they are committed, each once and in order, until it is over; close it to stop."""
-        ...
 
 
 class Readings(Protocol):
@@ -253,11 +215,9 @@ class Readings(Protocol):
 
     async def projection(self, execution_id: str) -> Projection:
         """What stands beside the log: summary, end of the log, snapshot; raises NotFound."""
-        ...
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
         """The log as it rests."""
-        ...
 
     async def events(
         self,
@@ -269,39 +229,31 @@ class Readings(Protocol):
         step: str | None = None,
     ) -> list[EventEnvelope]:
         """Envelopes of events that match, from a sequence number on."""
-        ...
 
     async def logs(
         self, execution_id: str, *, first: int = 1, limit: int = 500, step: str | None = None
     ) -> list[LogLine]:
         """What tasks wrote to their output, a line each, from an event on; the lines of an event together."""
-        ...
 
-    async def state(self, execution_id: str, at: int | None = None) -> ExecutionState:
+    async def state(self, execution_id: str, at: int | None = None) -> StateAnswer:
         """The state after an event: status, ctx, workload, steps, tokens, runs, what waits."""
-        ...
 
     async def graph(self, execution_id: str) -> JsonObject:
         """The playbook that ran as steps and arcs, those that it was extended by included."""
-        ...
 
-    async def why(self, execution_id: str, step: str | None = None) -> Explanation:
+    async def why(self, execution_id: str, step: str | None = None) -> WhyAnswer:
         """The decisions explained in words."""
-        ...
 
-    async def diff(self, first: str, other: str) -> Difference:
+    async def diff(self, first: str, other: str) -> DiffAnswer:
         """How two executions differ."""
-        ...
 
     async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Json:
         """A template's value as it would have been after an event; raises RequestError."""
-        ...
 
     async def result(
         self, key: str, *, offset: int = 0, limit: int | None = None, select: str | None = None
     ) -> Slice:
         """A stored payload or a part of it; raises NotFound."""
-        ...
 
 
 class Credentials(Protocol):
@@ -309,23 +261,18 @@ class Credentials(Protocol):
 
     async def put_credential(self, name: str, material: JsonObject) -> None:
         """Keep a credential, sealed."""
-        ...
 
     async def credentials(self) -> Sequence[tuple[str, int]]:
         """Names, and when each was last set."""
-        ...
 
-    async def credential(self, name: str) -> CredentialFields:
+    async def credential(self, name: str) -> CredentialAnswer:
         """A credential's name, the names of its fields and when it was set; never a value."""
-        ...
 
     async def delete_credential(self, name: str) -> None:
         """Forget a credential; raises NotFound."""
-        ...
 
     async def seal_again(self) -> int:
         """Seal every credential with the newest key; how many."""
-        ...
 
 
 class Tokens(Protocol):
@@ -333,15 +280,12 @@ class Tokens(Protocol):
 
     async def new_token(self, ask: TokenAsk) -> NewToken:
         """Make a token; raises RequestError."""
-        ...
 
     async def tokens(self) -> Sequence[AccessToken]:
         """Every token, the newest first; the digests may be left out."""
-        ...
 
     async def delete_token(self, token_id: str) -> None:
         """Let a token be good for nothing from now on; raises NotFound."""
-        ...
 
 
 class Schedules(Protocol):
@@ -352,23 +296,18 @@ class Schedules(Protocol):
 
         Raises RequestError for times that make no sense, NotFound for a playbook that is not there.
         """
-        ...
 
     async def schedules(self) -> Sequence[Schedule]:
         """Every schedule, by name."""
-        ...
 
     async def schedule(self, name: str) -> Schedule:
         """One schedule."""
-        ...
 
     async def delete_schedule(self, name: str) -> None:
         """Forget a schedule."""
-        ...
 
     async def run_schedule(self, name: str, by: str = "cli") -> Started:
         """Start at once what a schedule starts."""
-        ...
 
 
 class Triggers(Protocol):
@@ -376,29 +315,23 @@ class Triggers(Protocol):
 
     async def put_trigger(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:
         """Keep a trigger, in the place of one that has the name; `new`: raises Conflict when there is one."""
-        ...
 
     async def triggers(self) -> Sequence[Trigger]:
         """Every trigger, by name; the digests may be left out."""
-        ...
 
     async def trigger(self, name: str) -> Trigger:
         """One trigger."""
-        ...
 
     async def delete_trigger(self, name: str) -> None:
         """Forget a trigger and its secret."""
-        ...
 
     async def fire_trigger(
         self, name: str, payload: Json, *, key: str | None = None, by: str | None = None
     ) -> Started:
         """Start what a trigger starts, with a payload."""
-        ...
 
     async def knock(self, name: str, knock: WebhookCall) -> Started:
         """A call of a webhook; raises Denied unless it proves itself."""
-        ...
 
 
 class Front(Playbooks, Executions, Readings, Credentials, Tokens, Schedules, Triggers, Protocol):
@@ -406,12 +339,9 @@ class Front(Playbooks, Executions, Readings, Credentials, Tokens, Schedules, Tri
 
     async def workers(self) -> Sequence[Worker]:
         """The workers that were heard of lately."""
-        ...
 
     async def stuck(self) -> int:
         """How many executions are stuck; raises BackendError when the store cannot tell."""
-        ...
 
     async def overdue_ms(self) -> int:
         """How long the oldest due work has been waiting; raises BackendError when the store cannot tell."""
-        ...

@@ -121,7 +121,6 @@ class ConnectionAcceptor(Protocol):
 
     def accept(self, request: ConnectRequest, transport: object) -> object:
         """The protocol that the transport belongs to from now on."""
-        ...
 
 
 class WorkerRequests(Protocol):
@@ -129,23 +128,18 @@ class WorkerRequests(Protocol):
 
     async def report(self, request: ReportRequest) -> ReportReply:
         """Decide on a report; raises BackendError when it must be sent again, perhaps to another server."""
-        ...
 
     async def secret(self, ask: SecretRequest) -> bytes:
         """A secret, sealed for the worker that asks; raises NotFound, and Conflict when the lease is gone."""
-        ...
 
     async def program(self, digest: str) -> str:
         """The text of a playbook; raises NotFound."""
-        ...
 
     async def write(self, payload: Payload) -> None:
         """Write a payload to the result store."""
-        ...
 
     async def read(self, key: str) -> bytes:
         """A payload of the result store; raises NotFound."""
-        ...
 
 
 class WorkerApi(WorkerRequests, Protocol):
@@ -153,7 +147,6 @@ class WorkerApi(WorkerRequests, Protocol):
 
     async def take(self, take: TakeRequest) -> Orders:
         """Orders for a worker that has room."""
-        ...
 
 
 class HeartbeatListener(Protocol):
@@ -161,11 +154,9 @@ class HeartbeatListener(Protocol):
 
     def beat(self, beat: Heartbeat) -> None:
         """A worker says what it holds."""
-        ...
 
     def missed(self) -> None:
         """A beat came that could not be listened to."""
-        ...
 
 
 class WorkerChannel(Protocol):
@@ -173,23 +164,18 @@ class WorkerChannel(Protocol):
 
     def hint(self, pool: str) -> None:
         """Tell the idle workers of a pool that there is work here."""
-        ...
 
     def alive(self) -> None:
         """Tell all workers that this server is there."""
-        ...
 
     def quiet_s(self) -> float:
         """For how many seconds nothing has come, not even what this server says to all."""
-        ...
 
     def push(self, worker_id: str, push: Push) -> None:
         """Tell one worker something."""
-        ...
 
     def hand(self, worker_id: str, orders: list[WorkOrder], on_no_responder: Callable[[], None]) -> bool:
         """Give one worker orders unasked; whether that could be said. `unheard`: it is not there any more."""
-        ...
 
 
 class Link(WorkerRequests, Protocol):
@@ -201,12 +187,9 @@ class Link(WorkerRequests, Protocol):
 
     async def which(self) -> str:
         """The name of a server that answers us; raises RequestError when we may not ask."""
-        ...
 
     async def take_from(self, server: str, take: TakeRequest) -> Orders:
         """Ask one server for orders; raises BackendError when it does not answer."""
-        ...
 
     def tell(self, beat: Heartbeat) -> None:
         """Say to every server what is held."""
-        ...

@@ -37,23 +37,18 @@ class Results(Protocol):
 
     async def write(self, payload: Payload) -> None:
         """Write a payload durably."""
-        ...
 
     async def write_stream(self, execution_id: str, chunks: AsyncIterator[bytes]) -> tuple[str, int, str]:
         """Write bytes as they arrive; the key, their number, and their sha256."""
-        ...
 
     async def read(self, key: str) -> bytes:
         """The bytes of a payload; raises NotFound."""
-        ...
 
     async def footprints(self) -> Sequence[Footprint]:
         """What is there, by execution."""
-        ...
 
     async def discard(self, execution_id: str) -> None:
         """Remove every payload of an execution."""
-        ...
 
 
 class Payloads(Protocol):
@@ -61,11 +56,9 @@ class Payloads(Protocol):
 
     async def get(self, ref: Mapping[str, object], most: int | None = None) -> Json:
         """The payload of a reference, of at most so many bytes; raises NotFound, TooLarge."""
-        ...
 
     async def pack(self, key: str) -> tuple[list[Json], int]:
         """The outputs of a pack of iterations, and how many bytes they have; raises NotFound."""
-        ...
 
 
 async def assembled(

@@ -5,15 +5,26 @@ several servers over one store fire each tick once.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Annotated, Literal, Protocol
 
 import msgspec
+from msgspec import Meta
 
 from noetl.core.event import iso
 from noetl.errors import NotFound
 from noetl.json_value import JsonObject
 
 HOOKS = "/api/v1/hooks/"  # below it webhooks are called by their names
+NAME_PATTERN = "^[A-Za-z_][A-Za-z0-9_.-]{0,63}$"
+KEY_PATTERN = "^[A-Za-z_][A-Za-z0-9_]{0,63}$"
+EVERY_MOST_S = 366 * 24 * 3600
+CRON_LENGTH = 200
+SECRET_LEAST = 16
+SUBJECT_LENGTH = 255
+
+StandingName = Annotated[str, Meta(pattern=NAME_PATTERN)]
+PlaybookPath = Annotated[str, Meta(min_length=1, max_length=512)]
+PlaybookNumber = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 
 
 class Skipped(msgspec.Struct, rename={"first_at": "from", "last_at": "to"}):
@@ -26,18 +37,29 @@ class Skipped(msgspec.Struct, rename={"first_at": "from", "last_at": "to"}):
     total: int = 0
 
 
-class Schedule(msgspec.Struct, kw_only=True):
+class ScheduleBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A schedule that is wanted."""
+
+    name: StandingName
+    path: PlaybookPath
+    version: PlaybookNumber | None = None  # None: the newest when it fires
+    workload: JsonObject = {}
+    cron: Annotated[str, Meta(min_length=1, max_length=CRON_LENGTH)] | None = None
+    timezone: Annotated[str, Meta(min_length=1, max_length=64)] = "UTC"
+    every_s: Annotated[int, Meta(ge=1, le=EVERY_MOST_S)] | None = None
+    enabled: bool = True
+    catch_up: Literal["one", "skip"] = "one"  # of ticks that passed while no server ran
+
+
+class ScheduleAsk(ScheduleBody, kw_only=True):
+    """The same, and by whom: a playbook, and either a cron expression or an interval."""
+
+    by: str = "cli"
+
+
+class Schedule(ScheduleBody, kw_only=True, forbid_unknown_fields=False):
     """A playbook that is started by the clock: when a cron expression says so, or every so often."""
 
-    name: str
-    path: str
-    version: int | None = None  # None: the newest when it fires
-    workload: JsonObject = {}
-    cron: str | None = None
-    timezone: str = "UTC"
-    every_s: int | None = None
-    enabled: bool = True
-    catch_up: str = "one"  # of ticks that passed while no server ran: fire `one`, or `skip` them
     next_at: int | None = None  # None while it is paused
     last_at: int | None = None
     last_execution: str | None = None
@@ -47,19 +69,30 @@ class Schedule(msgspec.Struct, kw_only=True):
     skipped: Skipped | None = None
 
 
-class Trigger(msgspec.Struct, kw_only=True):
-    """A playbook that is started by a message: a webhook call, or one on a NATS subject."""
+class TriggerBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, rename={"payload_key": "as"}):
+    """A trigger that is wanted."""
 
-    name: str
-    kind: str  # webhook | nats
-    path: str
-    version: int | None = None
+    name: StandingName
+    kind: Literal["webhook", "nats"]
+    path: PlaybookPath
+    version: PlaybookNumber | None = None
     workload: JsonObject = {}
-    payload_key: str = "payload"  # where the workload has what the message said
-    secret: str | None = None  # of a webhook: the digest of what callers prove that they know
-    subject: str | None = None
-    queue: str | None = None
+    payload_key: Annotated[str, Meta(pattern=KEY_PATTERN)] = "payload"  # where the workload has the message
+    secret: Annotated[str, Meta(min_length=SECRET_LEAST, max_length=255)] | None = None
+    subject: Annotated[str, Meta(min_length=1, max_length=SUBJECT_LENGTH)] | None = None
+    queue: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
     enabled: bool = True
+
+
+class TriggerAsk(TriggerBody, kw_only=True):
+    """The same, and by whom: a playbook, and a webhook or a NATS subject."""
+
+    by: str = "cli"
+
+
+class Trigger(TriggerBody, kw_only=True, forbid_unknown_fields=False):
+    """A playbook that is started by a message; of a secret only the digest rests here."""
+
     created_at: int = 0
     by: str = ""
 
@@ -79,50 +112,39 @@ class ScheduleStore(Protocol):
 
     async def clock(self) -> int:
         """The time that decides what is due."""
-        ...
 
     async def put_schedule(self, schedule: Schedule, *, new: bool = False) -> bool:
         """Keep a schedule, in the place of one that has the name; `new`: unless there is one, then False.
 
         What the last tick did and who made it first stay as they are.
         """
-        ...
 
     async def schedule(self, name: str) -> Schedule:
         """One schedule; raises NotFound."""
-        ...
 
     async def schedules(self) -> Sequence[Schedule]:
         """Every schedule, by name."""
-        ...
 
     async def delete_schedule(self, name: str) -> None:
         """Forget a schedule; raises NotFound."""
-        ...
 
     async def due_schedules(self, limit: int = 100) -> Sequence[Schedule]:
         """Schedules whose next tick has come, those that wait longest first."""
-        ...
 
     async def advance_schedule(self, name: str, expected: int, fired: Fired) -> bool:
         """Go on to the next tick while it is still the expected one that is next; False when it is not."""
-        ...
 
     async def put_trigger(self, trigger: Trigger, *, new: bool = False) -> bool:
         """Keep a trigger, in the place of one that has the name; `new`: unless there is one, then False."""
-        ...
 
     async def trigger(self, name: str) -> Trigger:
         """One trigger; raises NotFound."""
-        ...
 
     async def triggers(self) -> Sequence[Trigger]:
         """Every trigger, by name."""
-        ...
 
     async def delete_trigger(self, name: str) -> None:
         """Forget a trigger; raises NotFound."""
-        ...
 
 
 def schedule_facts(schedule: Schedule) -> JsonObject:

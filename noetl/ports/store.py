@@ -208,196 +208,151 @@ class Store(ScheduleStore, Protocol):
 
     async def commit(self, append: Append) -> None:
         """Append durably; raises Conflict when the log has moved on, BackendError when it cannot be known."""
-        ...
 
     async def log(self, execution_id: str) -> StoredLog:
         """The newest snapshot and every row after it; raises NotFound."""
-        ...
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
         """Rows of the log in order, from the one that holds an event."""
-        ...
 
     async def end(self, execution_id: str) -> int:
         """The number of the newest event; raises NotFound."""
-        ...
 
     async def projection(self, execution_id: str) -> Projection:
         """What stands beside the log of an execution, in one reading; raises NotFound."""
-        ...
 
     async def answered(self, execution_id: str, batch: str) -> bool:
         """Whether a batch has been appended."""
-        ...
 
     async def summary(self, execution_id: str) -> Summary:
         """One execution; raises NotFound."""
-        ...
 
     async def executions(self, find: Find = EVERY) -> Listed:
         """Those that are wanted, the newest first."""
-        ...
 
     async def by_key(self, idempotency_key: str) -> Summary | None:
         """The execution that was started with an idempotency key."""
-        ...
 
     async def claim(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         """Become the one writer of an execution, or stay it.
 
         False while another owner's claim is fresh, and of one that is stuck.
         """
-        ...
 
     async def take_in_hand(self, execution_id: str, owner: str, *, always: bool = False) -> str | None:
         """Note that an owner is about to read or decide on an execution whose last owner died, or always.
 
         Who had it in hand then: None where nobody died, an empty text where nobody had it in hand.
         """
-        ...
 
     async def put_down(self, execution_id: str, owner: str) -> None:
         """It went well: the owner lives."""
-        ...
 
     async def set_aside(self, execution_id: str, owner: str, why: Stuck) -> bool:
         """Give up an execution of an owner: nobody can claim it, and it is stuck, until it is released."""
-        ...
 
     async def release(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         """Become the owner of an execution that is stuck, which it is not any more; False when it is not."""
-        ...
 
     async def stuck(self) -> int:
         """How many executions are stuck."""
-        ...
 
     async def let_go(self, execution_id: str, owner: str) -> None:
         """Give one claim of an owner up."""
-        ...
 
     async def owned(self, execution_id: str) -> bool:
         """Whether someone alive runs an execution."""
-        ...
 
     async def leave(self, owner: str) -> None:
         """Give every claim of an owner up."""
-        ...
 
     async def heartbeat(self, owner: str, lease_ms: int) -> None:
         """Renew every claim of an owner."""
-        ...
 
     async def announce(self, address: ServerAddress, lease_ms: int) -> None:
         """Say for some time that a server is there."""
-        ...
 
     async def withdraw(self, server: str) -> None:
         """A server goes."""
-        ...
 
     async def servers(self) -> Sequence[ServerAddress]:
         """The servers that are there, in order of their names."""
-        ...
 
     async def due(self, now: int | None = None, limit: int = 100) -> list[str]:
         """Executions that are not over, have something due or no fresh owner; now, by the store's clock."""
-        ...
 
     async def post(self, execution_id: str, message: bytes) -> None:
         """Leave a message for the owner of an execution; what is over, or not there, is told nothing."""
-        ...
 
     async def mail(self, owner: str) -> Sequence[Letter]:
         """The messages left for the executions of an owner, in order; they stay until a commit takes them."""
-        ...
 
     async def discard_mail(self, letters: Sequence[int]) -> None:
         """Throw letters away that no commit will take."""
-        ...
 
     async def register(
         self, path: str, digest: str, text: str, file: str | None, by: str | None = None
     ) -> PlaybookText:
         """Keep a playbook; the same text under the same path is the version it already is."""
-        ...
 
     async def playbook(
         self, *, digest: str | None = None, path: str | None = None, version: int | None = None
     ) -> PlaybookText:
         """A playbook by its content, or by path and version (else the newest); raises NotFound."""
-        ...
 
     async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
         """The newest version of every path, or every version of one path, the newest first."""
-        ...
 
     async def delete_playbook(self, path: str, version: int | None = None) -> int:
         """Take a playbook, or one version, off the catalog; how many versions. Executions keep its text."""
-        ...
 
     async def put_secret(self, name: str, sealed: bytes) -> None:
         """Keep a sealed credential."""
-        ...
 
     async def secret(self, name: str) -> bytes:
         """A sealed credential; raises NotFound."""
-        ...
 
     async def reseal_secret(self, name: str, old: bytes, new: bytes) -> bool:
         """Put other bytes in place of exactly these; False when they changed. It counts as no setting."""
-        ...
 
     async def secrets(self) -> Sequence[tuple[str, int]]:
         """Names of credentials and when each was last set."""
-        ...
 
     async def delete_secret(self, name: str) -> None:
         """Forget a credential; raises NotFound."""
-        ...
 
     async def put_token(self, token: AccessToken) -> None:
         """Keep a token, in the place of one with the same id."""
-        ...
 
     async def token(self, token_id: str) -> AccessToken:
         """One token; raises NotFound."""
-        ...
 
     async def tokens(self) -> Sequence[AccessToken]:
         """Every token, the newest first."""
-        ...
 
     async def delete_token(self, token_id: str) -> None:
         """Forget a token; raises NotFound."""
-        ...
 
     async def ended(self, before: int, *, after: str = "", limit: int = 200) -> Sequence[Outline]:
         """Executions that were over at a moment, by id, those behind one."""
-        ...
 
     async def family(self, execution_id: str) -> Sequence[Outline]:
         """An execution with all that may hold its references: parents, children, retries, and theirs."""
-        ...
 
     async def trim(self, execution_id: str, rows: Sequence[Row], *, whole: bool) -> None:
         """Put rows that say less in the place of the same ones; `whole`: no more will come.
 
         Raises Conflict while the execution is not over.
         """
-        ...
 
     async def delete(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
         """Forget executions with their logs, those whose whole family was over at a moment; which ones."""
-        ...
 
     async def extent(self) -> Extent:
         """How much there is."""
-        ...
 
     async def close(self) -> None:
         """Finish what was begun and let go of the database."""
-        ...
 
 
 def check_append(append: Append, end: int) -> None:

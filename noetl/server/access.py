@@ -8,7 +8,7 @@ import msgspec
 from fastapi import Request
 
 from noetl.errors import NotFound
-from noetl.ports.answers import ExecutionResult
+from noetl.ports.answers import ExecutionAnswer
 from noetl.server.problem import Problem
 
 Scope = Literal["public", "hook", "read", "run", "write", "admin"]  # hook: the route asks for its own proof
@@ -92,5 +92,5 @@ def require_everywhere(request: Request) -> None:
 async def require_execution(request: Request, execution_id: str) -> None:
     """Refuse an execution outside the sender's prefixes as if it were not there."""
     if who_asks(request).prefixes and EXECUTION_ID.fullmatch(execution_id):
-        execution: ExecutionResult = await request.app.state.front.execution(execution_id)
+        execution: ExecutionAnswer = await request.app.state.front.execution(execution_id)
         require_path(request, execution["playbook"]["path"], f"execution {execution_id}")

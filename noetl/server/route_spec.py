@@ -5,7 +5,7 @@ A route of a guarded router that does not say who may call it cannot be made.
 
 import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any
+from typing import Any, is_typeddict
 
 import msgspec
 from fastapi import APIRouter, FastAPI, Request
@@ -13,7 +13,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
-from noetl.server import log_shapes, problem, shapes, view_shapes
+from noetl.server import problem, shapes, view_shapes
 from noetl.server.access import Scope, require, require_execution
 
 REFERENCE = "#/components/schemas/{name}"
@@ -35,13 +35,16 @@ EVENT = {  # of a stream; what is in `data` is JSON of its own
 }
 ALWAYS = (400, 401, 403, 408, 413, 415, 429, 431, 503)  # what any guarded route may answer
 
+# What routes answer and take, and what is only described by its name (`described`).
+_SHOWN: list[object] = [shapes.RunError, shapes.Counts, shapes.ParentOf, view_shapes.StoredRef]
+_SHOWN.append(view_shapes.IterationCounts)
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 def schema_of(shape: object) -> dict[str, Any]:
     """A shape in the OpenAPI document, by reference where it has a name there."""
-    if isinstance(shape, type) and issubclass(shape, msgspec.Struct):
-        return {"$ref": REFERENCE.format(name=shape.__name__)}  # all of them are in the document
+    if _is_shape(shape):
+        _SHOWN.append(shape)
     (schema,), _ = msgspec.json.schema_components([shape], ref_template=REFERENCE)
     return schema
 
@@ -130,13 +133,7 @@ def openapi(app: FastAPI) -> dict[str, Any]:
         spec = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes
         )
-        shapes_used = [
-            shape
-            for room in (shapes, view_shapes, log_shapes)
-            for shape in vars(room).values()
-            if _is_shape(shape)
-        ]
-        _, components_of = msgspec.json.schema_components(shapes_used, ref_template=REFERENCE)
+        _, components_of = msgspec.json.schema_components(_SHOWN, ref_template=REFERENCE)
         components = spec.setdefault("components", {})
         components["schemas"] = components_of
         components["securitySchemes"] = SCHEMES
@@ -147,7 +144,7 @@ def openapi(app: FastAPI) -> dict[str, Any]:
 
 
 def _is_shape(value: object) -> bool:
-    return isinstance(value, type) and issubclass(value, msgspec.Struct) and value is not msgspec.Struct
+    return isinstance(value, type) and (issubclass(value, msgspec.Struct) or is_typeddict(value))
 
 
 def _is_ours(operation: dict[str, Any]) -> bool:

@@ -1,20 +1,64 @@
-"""The shapes of what is sent and answered, as the OpenAPI document shows them; bodies are read by them."""
+"""The shapes of what is sent and answered, as the OpenAPI document shows them; bodies are read by them.
 
+What a port or a reader of logs has a type for is described by that one; here is what has no other.
+"""
+
+from collections.abc import Collection
 from types import GenericAlias
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from noetl.core.state import Status
+from noetl.core.event import EventEnvelope, ExecutionId, Moment
+from noetl.core.state import STATUSES
 from noetl.json_value import Json, JsonObject
+from noetl.ports.answers import ExecutionAnswer, ExecutionItem
+from noetl.ports.front import Slice, Worker
+from noetl.ports.schedule import (
+    PlaybookNumber,
+    PlaybookPath,
+    Schedule,
+    ScheduleBody,
+    Skipped,
+    Trigger,
+    TriggerBody,
+)
+from noetl.ports.store import AccessToken, PlaybookText, Projection, Row, Snapshot, Summary
 
-ExecutionId = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
-Moment = Annotated[str, Meta(description="ISO 8601 in UTC, with milliseconds")]
-PlaybookPath = Annotated[str, Meta(min_length=1, max_length=512)]
-NAME_PATTERN = "^[A-Za-z_][A-Za-z0-9_.-]{0,63}$"
-StandingName = Annotated[str, Meta(pattern=NAME_PATTERN)]
 CredentialName = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_.-]{0,127}$")]
+
+
+def part_of(
+    name: str,
+    whole: type[msgspec.Struct],
+    words: str,
+    *,
+    without: Collection[str] = (),
+    defaults: bool = True,
+    **other: Any,
+) -> type[msgspec.Struct]:
+    """The shape of a struct without some of its fields, with others in another form, or more of them."""
+    fields: list[tuple[str, Any, Any]] = [
+        (field.name, other.pop(field.name, field.type), _default(field) if defaults else msgspec.NODEFAULT)
+        for field in msgspec.structs.fields(whole)
+        if field.name not in without
+    ]
+    fields += [(field, kind, msgspec.NODEFAULT) for field, kind in other.items()]
+    return msgspec.defstruct(
+        name,
+        fields,
+        namespace={"__doc__": words},
+        module=__name__,
+        kw_only=True,
+        forbid_unknown_fields=whole.__struct_config__.forbid_unknown_fields,
+        rename={field.name: field.encode_name for field in msgspec.structs.fields(whole)},
+    )
+
+
+def _default(field: msgspec.structs.FieldInfo) -> Any:
+    made = field.default_factory is not msgspec.NODEFAULT
+    return msgspec.field(default_factory=field.default_factory) if made else field.default
 
 
 # ---- bodies ---------------------------------------------------------------------------------------------
@@ -39,7 +83,7 @@ class StartBody(msgspec.Struct, forbid_unknown_fields=True):
     path: PlaybookPath | None = None
     playbook_id: PlaybookPath | None = None
     playbook: str | None = None
-    version: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+    version: PlaybookNumber | None = None
     workload: JsonObject | None = None
     idempotency_key: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
     until: str | None = None
@@ -78,43 +122,18 @@ class RenderBody(msgspec.Struct, forbid_unknown_fields=True):
     at: Annotated[int, Meta(ge=1)] | None = None
 
 
-class ScheduleChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What a schedule starts and when: by a cron expression in a time zone, or every so many seconds."""
-
-    path: PlaybookPath
-    version: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
-    workload: JsonObject = {}
-    cron: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
-    timezone: Annotated[str, Meta(min_length=1, max_length=64)] = "UTC"
-    every_s: Annotated[int, Meta(ge=1, le=31_622_400)] | None = None
-    enabled: bool = True
-    catch_up: Literal["one", "skip"] = "one"
-
-
-class ScheduleBody(ScheduleChange, kw_only=True):
-    """A schedule that is wanted."""
-
-    name: StandingName
-
-
-class TriggerChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, rename={"payload_key": "as"}):
-    """What a trigger starts, and by what: a webhook, or a subject of NATS."""
-
-    kind: Literal["webhook", "nats"]
-    path: PlaybookPath
-    version: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
-    workload: JsonObject = {}
-    payload_key: Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]{0,63}$")] = "payload"
-    secret: Annotated[str, Meta(min_length=16, max_length=255)] | None = None
-    subject: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
-    queue: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
-    enabled: bool = True
-
-
-class TriggerBody(TriggerChange, kw_only=True):
-    """A trigger that is wanted."""
-
-    name: StandingName
+ScheduleChange = part_of(
+    "ScheduleChange",
+    ScheduleBody,
+    "What a schedule starts and when: by a cron expression in a time zone, or every so many seconds.",
+    without={"name"},
+)
+TriggerChange = part_of(
+    "TriggerChange",
+    TriggerBody,
+    "What a trigger starts, and by what: a webhook, or a subject of NATS.",
+    without={"name"},
+)
 
 
 class FireBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -122,16 +141,6 @@ class FireBody(msgspec.Struct, forbid_unknown_fields=True):
 
     payload: Json = None
     idempotency_key: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
-
-
-class TokenBody(msgspec.Struct, forbid_unknown_fields=True):
-    """A token that is wanted."""
-
-    name: Annotated[str, Meta(min_length=1, max_length=100)]
-    scopes: Annotated[list[Literal["read", "run", "write", "admin", "worker"]], Meta(min_length=1)]
-    prefixes: list[Annotated[str, Meta(min_length=1, max_length=512)]] = []
-    pools: list[Annotated[str, Meta(min_length=1, max_length=512)]] = []
-    expires_ms: Annotated[int, Meta(ge=1, le=315_360_000_000)] | None = None
 
 
 class SessionBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -148,7 +157,7 @@ class LegacyExecuteBody(msgspec.Struct):
 
     path: PlaybookPath | None = None
     playbook_id: PlaybookPath | None = None
-    version: Annotated[int, Meta(ge=1, le=2**31 - 1)] | LegacyVersion | None = None
+    version: PlaybookNumber | LegacyVersion | None = None
     payload: JsonObject | None = None
     workload: JsonObject | None = None
     input_payload: JsonObject | None = None
@@ -216,24 +225,17 @@ class Findings(msgspec.Struct):
     path: str | None = None
 
 
-class CatalogEntry(msgspec.Struct):
-    """One version of a registered playbook, without its text."""
-
-    path: str
-    version: int
-    hash: str
-    description: str | None
-    file: str | None
-    registered_at: Moment
-    by: str | None
-
-
-class CatalogText(CatalogEntry):
-    """One version of a registered playbook."""
-
-    text: str
-
-
+CatalogEntry = part_of(
+    "CatalogEntry",
+    PlaybookText,
+    "One version of a registered playbook, without its text.",
+    without={"text"},
+    defaults=False,
+    registered_at=Moment,
+)
+CatalogText = part_of(
+    "CatalogText", CatalogEntry, "One version of a registered playbook.", defaults=False, text=str
+)
 CatalogPage = page_of("CatalogPage", CatalogEntry, "A page of the catalog, and where the next one begins.")
 
 
@@ -251,15 +253,6 @@ class Begun(msgspec.Struct):
     path: str | UnsetType = UNSET
 
 
-class PlaybookVersion(msgspec.Struct):
-    """Which playbook it is."""
-
-    path: str
-    version: int | None
-    hash: str
-    executor_version: str | UnsetType = UNSET
-
-
 class Counts(msgspec.Struct):
     """How much happened in an execution."""
 
@@ -268,23 +261,6 @@ class Counts(msgspec.Struct):
     tasks: int
     iterations: int
     failed_iterations: int  # of best-effort loops that went on without them
-
-
-class ExecutionItem(msgspec.Struct):
-    """An execution as lists show it."""
-
-    execution_id: ExecutionId
-    status: Status
-    playbook: PlaybookVersion
-    requested_at: Moment
-    started_at: Moment | None
-    ended_at: Moment | None
-    duration_ms: int
-    parent: str | None
-    retry_of: str | None
-    interrupted: bool
-    counts: Counts | None  # of one that runs elsewhere: once it has ended
-    failed_iterations: int
 
 
 ExecutionPage = page_of(
@@ -306,22 +282,6 @@ class RunError(msgspec.Struct):
     details: Json | UnsetType = UNSET
 
 
-class Failure(msgspec.Struct):
-    """A failure that an arc took, and whether the arc's guard asked about it."""
-
-    step: str
-    error: RunError
-    taken_by: str
-    answered: bool
-
-
-class StepStanding(msgspec.Struct):
-    """How a step stands."""
-
-    runs: int
-    status: str
-
-
 class ParentOf(msgspec.Struct):
     """The execution that started this one, and the run of it that waits."""
 
@@ -333,72 +293,10 @@ class ParentOf(msgspec.Struct):
     path: str
 
 
-class StuckAnswer(msgspec.Struct):
-    """Why nobody goes on with an execution until it is released."""
-
-    reason: Literal["log", "decision", "mail", "owners"]
-    message: str
-    since: Moment
-    server: str
-    engine: str
-
-
-class ExecutionAnswer(msgspec.Struct):
-    """How an execution stands."""
-
-    execution_id: ExecutionId
-    status: Status
-    playbook: PlaybookVersion
-    output: Json
-    error: RunError | None
-    failures: list[Failure]
-    ctx: JsonObject
-    steps: dict[str, StepStanding]
-    counts: Counts
-    duration_ms: int | None
-    parent: ParentOf | None
-    retry_of: str | None
-    workload: Json
-    by: str | None
-    requested_at: Moment
-    started_at: Moment | None
-    ended_at: Moment | None
-    log: str | None
-    stuck: StuckAnswer | UnsetType = UNSET  # while it is
-    failures_left_out: int | UnsetType = UNSET  # of `failures`, when there were more than 100
-
-
 class LegacyExecutionAnswer(ExecutionAnswer):
     """How an execution stands, with the status as clients of the original wait for it."""
 
-    status: Literal["PENDING", "RUNNING", "WAITING", "PAUSED", "COMPLETED", "FAILED", "CANCELLED", "STUCK"]  # type: ignore[assignment]
-
-
-class EventEnvelope(msgspec.Struct):
-    """One event of an execution; ids that do not apply are absent."""
-
-    event_id: str
-    execution_id: ExecutionId
-    seq: int
-    ts: Moment
-    source: Literal["server", "worker"]
-    name: str
-    entity: str
-    entity_id: str
-    status: str
-    data: JsonObject
-    step: str | UnsetType = UNSET
-    step_run_id: str | UnsetType = UNSET
-    task_run_id: str | UnsetType = UNSET
-    iteration_id: str | UnsetType = UNSET
-    task_label: str | UnsetType = UNSET
-    visit: int | UnsetType = UNSET
-    attempt: int | UnsetType = UNSET
-    index: int | list[int] | UnsetType = UNSET
-    worker_id: str | UnsetType = UNSET
-    lease_epoch: int | UnsetType = UNSET
-    trace_id: str | UnsetType = UNSET
-    parent_id: str | UnsetType = UNSET
+    status: Annotated[str, Meta(extra_json_schema={"enum": sorted(map(str.upper, STATUSES))})]
 
 
 EventPage = page_of(
@@ -415,13 +313,7 @@ class Rendered(msgspec.Struct):
     value: Json
 
 
-class ResultSlice(msgspec.Struct):
-    """A stored payload, or a part of it."""
-
-    data: Json
-    total: int | None
-    offset: int
-    content_type: str
+ResultSlice = part_of("ResultSlice", Slice, "A stored payload, or a part of it.", defaults=False)
 
 
 class CredentialItem(msgspec.Struct):
@@ -429,12 +321,6 @@ class CredentialItem(msgspec.Struct):
 
     name: str
     set_at: Moment
-
-
-class CredentialAnswer(CredentialItem):
-    """A credential with the names of its fields; no answer has a value."""
-
-    fields: list[str]
 
 
 class Sealed(msgspec.Struct):
@@ -456,105 +342,64 @@ class LeaseItem(msgspec.Struct):
     age_ms: int | UnsetType = UNSET
 
 
-class WorkerItem(msgspec.Struct):
-    """A worker that was heard of."""
-
-    worker_id: str
-    pool: str
-    concurrency: int
-    running: int
-    heard_at: Moment
-    started_at: Moment
-    version: str
-    host: str
-    draining: bool
-    leases: list[LeaseItem]
-    finished: int
-
-
+WorkerItem = part_of(
+    "WorkerItem",
+    Worker,
+    "A worker that was heard of.",
+    defaults=False,
+    heard_at=Moment,
+    started_at=Moment,
+    leases=list[LeaseItem],
+)
 WorkerList = page_of("WorkerList", WorkerItem, "The workers that were heard of lately.")
 
 
-class TokenItem(msgspec.Struct):
-    """A token as lists show it, never itself."""
-
-    id: str
-    name: str
-    scopes: list[str]
-    prefixes: list[str]
-    pools: list[str]
-    created_at: Moment
-    expires_at: Moment | None
-    by: str
-
-
+TokenItem = part_of(
+    "TokenItem",
+    AccessToken,
+    "A token as lists show it, never itself.",
+    without={"hash"},
+    defaults=False,
+    created_at=Moment,
+    expires_at=Moment | None,
+)
+NewTokenAnswer = part_of("NewTokenAnswer", TokenItem, "A token, shown this once.", defaults=False, token=str)
 TokenList = page_of("TokenList", TokenItem, "Every token.")
 
 
-class NewTokenAnswer(TokenItem):
-    """A token, shown this once."""
-
-    token: str
-
-
-class SkippedTicks(msgspec.Struct, rename={"first": "from", "last": "to"}):
-    """Ticks that were due and started nothing: the newest such span, why, and how many there ever were."""
-
-    count: int
-    first: Moment
-    last: Moment
-    why: str
-    total: int
-
-
-class ScheduleItem(msgspec.Struct):
-    """A schedule with its next and its last tick."""
-
-    name: str
-    path: str
-    version: int | None
-    workload: JsonObject
-    cron: str | None
-    timezone: str
-    every_s: int | None
-    enabled: bool
-    catch_up: Literal["one", "skip"]
-    next_at: Moment | None
-    last_at: Moment | None
-    last_execution: str | None
-    last_error: str | None
-    created_at: Moment
-    by: str
-    skipped: SkippedTicks | None
-
-
+SkippedTicks = part_of(
+    "SkippedTicks", Skipped, Skipped.__doc__ or "", defaults=False, first_at=Moment, last_at=Moment
+)
+ScheduleItem = part_of(
+    "ScheduleItem",
+    Schedule,
+    "A schedule with its next and its last tick.",
+    defaults=False,
+    next_at=Moment | None,
+    last_at=Moment | None,
+    created_at=Moment,
+    skipped=SkippedTicks | None,
+)
 SchedulePage = page_of("SchedulePage", ScheduleItem, "Schedules by name, and where the next page begins.")
 
 
-class TriggerItem(msgspec.Struct, rename={"payload_key": "as"}):
-    """A trigger, without the secret; `hook` is where a webhook is called."""
-
-    name: str
-    kind: Literal["webhook", "nats"]
-    path: str
-    version: int | None
-    workload: JsonObject
-    payload_key: str
-    subject: str | None
-    queue: str | None
-    enabled: bool
-    created_at: Moment
-    by: str
-    hook: str | None
-
-
+TriggerItem = part_of(
+    "TriggerItem",
+    Trigger,
+    "A trigger, without the secret; `hook` is where a webhook is called.",
+    without={"secret"},
+    defaults=False,
+    created_at=Moment,
+    hook=str | None,
+)
+NewTriggerAnswer = part_of(
+    "NewTriggerAnswer",
+    TriggerItem,
+    "A trigger, and its secret if that was made or given: shown this once.",
+    defaults=False,
+    secret=str | None,
+)
 TriggerPage = page_of("TriggerPage", TriggerItem, "Triggers by name, and where the next page begins.")
-
-
-class NewTriggerAnswer(TriggerItem):
-    """A trigger, and its secret if that was made or given: shown this once."""
-
-    secret: str | None
 
 
 class SessionAnswer(msgspec.Struct):
@@ -574,3 +419,22 @@ class Health(msgspec.Struct):
 
     status: Literal["ok", "behind"]
     overdue_ms: int | UnsetType = UNSET
+
+
+# ---- the log as it rests; bytes are in base64 ------------------------------------------------------------
+
+
+LogRow = part_of("LogRow", Row, "One row of the log as it rests; bytes are in base64.", defaults=False)
+LogPage = page_of(
+    "LogPage", LogRow, "Rows in order, and the event at which the next page begins.", ("next", int | None)
+)
+SnapshotView = part_of("SnapshotView", Snapshot, Snapshot.__doc__ or "")
+SummaryView = part_of("SummaryView", Summary, "What lists show of an execution; times in milliseconds.")
+ProjectionView = part_of(
+    "ProjectionView",
+    Projection,
+    "What stands beside a log as its last commit left it: `replay` holds the log against it.",
+    defaults=False,
+    summary=SummaryView,
+    snapshot=SnapshotView | None,
+)

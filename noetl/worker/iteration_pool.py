@@ -36,19 +36,15 @@ class PipelineRunner(Protocol):
     @property
     def keeps_lease(self) -> bool:
         """Whether its pipelines wait where they are."""
-        ...
 
     async def drive(self, frame: Frame) -> Ended:
         """Drive a pipeline to its end."""
-        ...
 
     async def go_on(self, machine: Drive, effect: Effect, frame: Frame) -> Ended:
         """Drive a pipeline on from what it asks for."""
-        ...
 
     async def run_inner(self, level: InnerLoop, frame: Frame) -> Ended:
         """One iteration of a loop that has a loop inside."""
-        ...
 
 
 class IterationPool:

@@ -29,7 +29,6 @@ class PayloadWriter(Protocol):
 
     async def write(self, payload: Payload) -> None:
         """Write a payload; writing it again is harmless."""
-        ...
 
 
 class Reporter:

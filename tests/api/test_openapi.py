@@ -12,7 +12,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from noetl.ports.front import ScheduleAsk, TriggerAsk
+from noetl.ports.schedule import ScheduleAsk, TriggerAsk
 from noetl.server.app import create_app
 from noetl.server.options import Options
 from tests.unit.server.serving import HELLO, LONG, WAITS, Served, guarded

@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from noetl.core.reading.views import LoopAnswer, ProgressAnswer, TimelineAnswer
+from noetl.ports.answers import DiffAnswer, ExecutionAnswer, StateAnswer, WhyAnswer
 from noetl.server import shapes, view_shapes
 from tests.ui.conftest import Server
 
@@ -57,23 +59,23 @@ def test_a_document_that_lost_or_changed_something_is_noticed() -> None:
 
 def fits(answer: Any, shape: Any) -> None:
     """Whether a shape says all of an answer: what it reads and writes back is the same."""
-    assert msgspec.json.decode(msgspec.json.encode(msgspec.convert(answer, shape))) == answer
+    assert msgspec.json.decode(msgspec.json.encode(msgspec.convert(answer, shape, str_keys=True))) == answer
 
 
 SHAPES: dict[str, Any] = {
-    "": shapes.ExecutionAnswer,
+    "": ExecutionAnswer,
     "/page": view_shapes.PageAnswer,
-    "/progress": view_shapes.ProgressAnswer,
-    "/progress?at=5": view_shapes.ProgressAnswer,
+    "/progress": ProgressAnswer,
+    "/progress?at=5": ProgressAnswer,
     "/graph": view_shapes.GraphAnswer,
     "/data": view_shapes.DataAnswer,
-    "/timeline": view_shapes.TimelineAnswer,
+    "/timeline": TimelineAnswer,
     "/loops": view_shapes.LoopRuns,
     "/lines": view_shapes.LinesAnswer,
     "/found": view_shapes.FoundAnswer,
     "/events": shapes.EventPage,
-    "/why": view_shapes.WhyAnswer,
-    "/state": view_shapes.StateAnswer,
+    "/why": WhyAnswer,
+    "/state": StateAnswer,
 }
 
 
@@ -87,12 +89,12 @@ def test_what_is_answered_about_an_execution_is_what_its_shape_says(server: Serv
     for place, shape in SHAPES.items():
         fits(server.get(f"/executions/{execution_id}{place}"), shape)
     for run in server.get(f"/executions/{execution_id}/loops")["items"]:
-        fits(server.get(f"/executions/{execution_id}/loops/{run}"), view_shapes.LoopAnswer)
+        fits(server.get(f"/executions/{execution_id}/loops/{run}"), LoopAnswer)
 
 
 def test_what_is_answered_about_everything_is_what_its_shape_says(server: Server) -> None:
     one, other = server.ran("flow"), server.ran("broken")
-    fits(server.get(f"/executions/{one}/diff/{other}"), view_shapes.DiffAnswer)
+    fits(server.get(f"/executions/{one}/diff/{other}"), DiffAnswer)
     fits(server.get("/executions?limit=20"), shapes.ExecutionPage)
     fits(server.get("/overview"), view_shapes.OverviewAnswer)
     fits(server.get("/about"), view_shapes.AboutAnswer)

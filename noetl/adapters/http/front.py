@@ -9,19 +9,19 @@ import msgspec
 from noetl.adapters.http import stream
 from noetl.adapters.http.client import Client, Query
 from noetl.adapters.http.moment import ms, with_ms
-from noetl.adapters.http.schedules import HttpSchedules, segment, started_of
+from noetl.adapters.http.schedules import HttpSchedules, body_of, segment, started_of
 from noetl.core.event import Event, EventEnvelope, iso
 from noetl.core.message import Control
 from noetl.core.reading.task_logs import lines_of
 from noetl.json_value import Json, JsonObject
 from noetl.ports.answers import (
-    CredentialFields,
-    Difference,
-    ExecutionResult,
-    ExecutionRow,
-    ExecutionState,
-    Explanation,
+    CredentialAnswer,
+    DiffAnswer,
+    ExecutionAnswer,
+    ExecutionItem,
     LogLine,
+    StateAnswer,
+    WhyAnswer,
 )
 from noetl.ports.front import Ask, NewToken, Slice, Started, TokenAsk, Worker
 from noetl.ports.store import AccessToken, Find, Listed, PlaybookText, Projection, Row, Summary
@@ -118,10 +118,10 @@ class HttpFront(HttpSchedules):
         page = await self.client.ask("GET", "/executions", query=query)
         return Listed([_summary(item) for item in page["items"]], page["cursor"])
 
-    async def execution(self, execution_id: str, *, wait_s: float = 0) -> ExecutionResult:
+    async def execution(self, execution_id: str, *, wait_s: float = 0) -> ExecutionAnswer:
         """How it stands; the server waits for the end, for so many seconds at the most."""
         query = {"wait": int(wait_s) or None}
-        result: ExecutionResult = await self.client.ask("GET", _execution(execution_id), query=query)
+        result: ExecutionAnswer = await self.client.ask("GET", _execution(execution_id), query=query)
         return result
 
     async def status(self, execution_id: str) -> str:
@@ -179,19 +179,19 @@ class HttpFront(HttpSchedules):
         drawing: JsonObject = await self.client.ask("GET", f"{_execution(execution_id)}/graph")
         return drawing
 
-    async def state(self, execution_id: str, at: int | None = None) -> ExecutionState:
+    async def state(self, execution_id: str, at: int | None = None) -> StateAnswer:
         """The state after an event, or now."""
         path = f"{_execution(execution_id)}/state"
-        answer: ExecutionState = await self.client.ask("GET", path, query={"at": at})
+        answer: StateAnswer = await self.client.ask("GET", path, query={"at": at})
         return answer
 
-    async def why(self, execution_id: str, step: str | None = None) -> Explanation:
+    async def why(self, execution_id: str, step: str | None = None) -> WhyAnswer:
         path = f"{_execution(execution_id)}/why"
-        explanation: Explanation = await self.client.ask("GET", path, query={"step": step})
+        explanation: WhyAnswer = await self.client.ask("GET", path, query={"step": step})
         return explanation
 
-    async def diff(self, first: str, other: str) -> Difference:
-        difference: Difference = await self.client.ask("GET", f"{_execution(first)}/diff/{segment(other)}")
+    async def diff(self, first: str, other: str) -> DiffAnswer:
+        difference: DiffAnswer = await self.client.ask("GET", f"{_execution(first)}/diff/{segment(other)}")
         return difference
 
     async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Json:
@@ -214,8 +214,8 @@ class HttpFront(HttpSchedules):
     async def credentials(self) -> Sequence[tuple[str, int]]:
         return [(str(item["name"]), ms(str(item["set_at"]))) for item in await self._all("/credentials")]
 
-    async def credential(self, name: str) -> CredentialFields:
-        fields: CredentialFields = await self.client.ask("GET", f"/credentials/{segment(name)}")
+    async def credential(self, name: str) -> CredentialAnswer:
+        fields: CredentialAnswer = await self.client.ask("GET", f"/credentials/{segment(name)}")
         return fields
 
     async def delete_credential(self, name: str) -> None:
@@ -229,14 +229,7 @@ class HttpFront(HttpSchedules):
 
     async def new_token(self, ask: TokenAsk) -> NewToken:
         """Make a token; the server says who asked."""
-        body = {
-            "name": ask.name,
-            "scopes": ask.scopes,
-            "prefixes": ask.prefixes,
-            "pools": ask.pools,
-            "expires_ms": ask.expires_ms,
-        }
-        answer = await self.client.ask("POST", "/tokens", body=body)
+        answer = await self.client.ask("POST", "/tokens", body=body_of(ask))
         return NewToken(_token(answer), answer["token"])
 
     async def tokens(self) -> Sequence[AccessToken]:
@@ -277,7 +270,7 @@ def _playbook(item: Mapping[str, object]) -> PlaybookText:
     return msgspec.convert({"text": "", **with_ms(item, "registered_at")}, PlaybookText)
 
 
-def _summary(item: ExecutionRow) -> Summary:
+def _summary(item: ExecutionItem) -> Summary:
     moments = with_ms(item, "requested_at", "started_at", "ended_at")
     summary = msgspec.convert({**moments, **item["playbook"]}, Summary)
     if item["counts"] is not None:

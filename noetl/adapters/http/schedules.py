@@ -10,8 +10,8 @@ from noetl.adapters.http.client import Client
 from noetl.adapters.http.moment import with_ms
 from noetl.adapters.http.problem import error_of
 from noetl.json_value import Json, JsonObject
-from noetl.ports.front import NewTrigger, ScheduleAsk, Started, TriggerAsk, WebhookCall
-from noetl.ports.schedule import Schedule, Trigger
+from noetl.ports.front import NewTrigger, Started, WebhookCall
+from noetl.ports.schedule import Schedule, ScheduleAsk, Trigger, TriggerAsk
 
 PAGE = 500
 SECRET_HEADER, SIGNATURE_HEADER, KEY_HEADER = "X-Noetl-Secret", "X-Hub-Signature-256", "Idempotency-Key"
@@ -24,13 +24,13 @@ class HttpSchedules:
 
     async def put_schedule(self, ask: ScheduleAsk, *, new: bool = False) -> Schedule:
         """Keep a schedule; the server says who asked."""
-        fields = ("path", "version", "workload", "cron", "timezone", "every_s", "enabled", "catch_up")
-        return _schedule(await self._put("/schedules", ask.name, _request_fields(ask, fields), new=new))
+        return _schedule(await self._put("/schedules", ask, new=new))
 
-    async def _put(self, place: str, name: str, body: Mapping[str, object], *, new: bool) -> Any:
+    async def _put(self, place: str, ask: ScheduleAsk | TriggerAsk, *, new: bool) -> Any:
+        body = body_of(ask)
         if new:
-            return await self.client.ask("POST", place, body={"name": name, **body})
-        return await self.client.ask("PUT", f"{place}/{segment(name)}", body=body)
+            return await self.client.ask("POST", place, body=body)
+        return await self.client.ask("PUT", f"{place}/{segment(body.pop('name'))}", body=body)
 
     async def schedules(self) -> Sequence[Schedule]:
         return [_schedule(item) for item in await self._all("/schedules")]
@@ -58,9 +58,7 @@ class HttpSchedules:
 
     async def put_trigger(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:
         """Keep a trigger; the server says who asked."""
-        fields = ("kind", "path", "version", "workload", "secret", "subject", "queue", "enabled")
-        body = {**_request_fields(ask, fields), "as": ask.payload_key}
-        answer = await self._put("/triggers", ask.name, body, new=new)
+        answer = await self._put("/triggers", ask, new=new)
         return NewTrigger(_trigger(answer), answer["secret"])
 
     async def triggers(self) -> Sequence[Trigger]:
@@ -101,9 +99,10 @@ def started_of(answer: Mapping[str, object], *, existed: bool = False) -> Starte
     return msgspec.convert({**answer, "existed": existed}, Started)
 
 
-def _request_fields(ask: ScheduleAsk | TriggerAsk, fields: Sequence[str]) -> dict[str, object]:
-    body = {name: getattr(ask, name) for name in fields}
-    return {name: value for name, value in body.items() if value is not None}
+def body_of(ask: msgspec.Struct) -> dict[str, Any]:
+    """What is asked for, without what is left open; the server says who asked."""
+    fields = msgspec.to_builtins(ask)
+    return {name: value for name, value in fields.items() if value is not None and name != "by"}
 
 
 def _schedule(item: Mapping[str, object]) -> Schedule:
@@ -116,6 +115,4 @@ def _schedule(item: Mapping[str, object]) -> Schedule:
 
 
 def _trigger(item: Mapping[str, object]) -> Trigger:
-    return msgspec.convert(
-        {**with_ms(item, "created_at"), "payload_key": item["as"], "secret": None}, Trigger
-    )
+    return msgspec.convert({**with_ms(item, "created_at"), "secret": None}, Trigger)

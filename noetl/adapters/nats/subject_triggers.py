@@ -39,7 +39,6 @@ class Fire(Protocol):
 
     async def __call__(self, name: str, payload: Json, *, key: str | None = None) -> Started:
         """Start it with a payload, once for each key."""
-        ...
 
 
 class SubjectTriggers:

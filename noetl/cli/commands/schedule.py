@@ -63,8 +63,7 @@ async def add(
 ) -> None:
     """Start the registered playbook PATH by the clock."""
     from noetl.cli.connection.connection import connect
-    from noetl.ports.front import ScheduleAsk
-    from noetl.ports.schedule import schedule_facts
+    from noetl.ports.schedule import ScheduleAsk, schedule_facts
 
     ask = ScheduleAsk(by=caller(), name=name, **options.playbook_start(path, start))
     ask.cron, ask.timezone, ask.catch_up, ask.enabled = cron, timezone, catch_up, not paused
@@ -160,7 +159,7 @@ async def _set_enabled(name: str, *, enabled: bool) -> "Schedule":
     import msgspec
 
     from noetl.cli.connection.connection import connect
-    from noetl.ports.front import ScheduleAsk
+    from noetl.ports.schedule import ScheduleAsk
 
     async with connect() as connection:
         current = msgspec.structs.asdict(await connection.front.schedule(name))

@@ -59,11 +59,10 @@ async def add(
     if secret == start["file"] == "-":
         raise click.UsageError("only one of --secret and --input can read standard input")
     from noetl.cli.connection.connection import connect
-    from noetl.ports.front import TriggerAsk
-    from noetl.ports.schedule import trigger_facts
+    from noetl.ports.schedule import TriggerAsk, trigger_facts
 
-    kind = "webhook" if webhook else "nats"
-    ask = TriggerAsk(by=caller(), name=name, kind=kind, **options.playbook_start(path, start))
+    by, started = caller(), options.playbook_start(path, start)
+    ask = TriggerAsk(by=by, name=name, kind="webhook" if webhook else "nats", **started)
     ask.payload_key, ask.subject, ask.queue = payload_key, subject, queue
     ask.secret = sys.stdin.read().removesuffix("\n") if secret == "-" else secret
     async with connect(make=True) as connection:

@@ -1,6 +1,6 @@
 """A playbook as a Graphviz digraph."""
 
-from noetl.dsl.net.diagram import Edge, Node, Sketch
+from noetl.dsl.net.diagram import GraphArc, GraphStep, Sketch
 from noetl.dsl.yaml.one_line import shortened
 
 LABEL_LIMIT = 60
@@ -21,7 +21,7 @@ def render(drawing: Sketch) -> str:
     return "\n".join([*lines, "}"])
 
 
-def node_attributes(node: Node) -> dict[str, str]:
+def node_attributes(node: GraphStep) -> dict[str, str]:
     """How a step looks: its marks may be combined."""
     look = {"label": "\n".join((node.name, *node.notes))}
     if node.desc:
@@ -41,7 +41,7 @@ def node_attributes(node: Node) -> dict[str, str]:
     return look
 
 
-def edge_attributes(edge: Edge) -> dict[str, str]:
+def edge_attributes(edge: GraphArc) -> dict[str, str]:
     """How an arc looks: failures are dashed."""
     look = {"label": shortened(edge.label, LABEL_LIMIT)} if edge.label else {}
     return look | ({"style": "dashed", "color": "#b91c1c"} if edge.failure else {})

@@ -2,7 +2,7 @@
 
 import json
 
-from noetl.dsl.net.diagram import Edge, Node, Sketch
+from noetl.dsl.net.diagram import GraphArc, GraphStep, Sketch
 from noetl.dsl.yaml.one_line import shortened
 
 LABEL_LIMIT = 60
@@ -36,14 +36,14 @@ def render(drawing: Sketch) -> str:
     return "\n".join(lines)
 
 
-def _shape(node: Node) -> str:
+def _shape(node: GraphStep) -> str:
     mark = next((mark for mark in SHAPES if getattr(node, mark)), None)
     opening, closing = SHAPES[mark] if mark else ("[", "]")
     text = "<br/>".join(_escape(line) for line in (node.name, *node.notes))
     return f'{opening}"{text}"{closing}'
 
 
-def _arrow(edge: Edge) -> str:
+def _arrow(edge: GraphArc) -> str:
     line = "-.->" if edge.failure else "-->"
     return f'{line}|"{_escape(shortened(edge.label, LABEL_LIMIT))}"|' if edge.label else line
 

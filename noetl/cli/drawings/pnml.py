@@ -8,7 +8,7 @@ apart. A `join: all` step has one place per source and needs a token in each.
 from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from noetl.dsl.net.diagram import Edge, Node, Sketch
+from noetl.dsl.net.diagram import GraphArc, GraphStep, Sketch
 
 NAMESPACE = "http://www.pnml.org/version-2009/grammar/pnml"
 NET_TYPE = "http://www.pnml.org/version-2009/grammar/ptnet"
@@ -68,7 +68,7 @@ def build(drawing: Sketch) -> Net:
     return net
 
 
-def _decision(net: Net, place: str, node: Node, arcs: list[Edge]) -> str:
+def _decision(net: Net, place: str, node: GraphStep, arcs: list[GraphArc]) -> str:
     """The place where one choice among arcs is made; it may end the branch unless an arc always holds."""
     net.places[place] = f"{node.name} done"
     if all(edge.when is not None for edge in arcs):
@@ -76,7 +76,7 @@ def _decision(net: Net, place: str, node: Node, arcs: list[Edge]) -> str:
     return place
 
 
-def _waiting(net: Net, node: Node, drawing: Sketch, ids: dict[str, str]) -> dict[str, str]:
+def _waiting(net: Net, node: GraphStep, drawing: Sketch, ids: dict[str, str]) -> dict[str, str]:
     """Source step -> the place its tokens wait in; one shared place unless every source is needed."""
     sources = list(dict.fromkeys(edge.source for edge in drawing.edges if edge.target == node.name))
     own = f"{ids[node.name]}.in"

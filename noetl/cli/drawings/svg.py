@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from noetl.cli.drawings.layout import Box, Line, Placed, Spot, place
-from noetl.dsl.net.diagram import Edge, Node, Sketch
+from noetl.dsl.net.diagram import GraphArc, GraphStep, Sketch
 from noetl.dsl.yaml.one_line import shortened
 
 MARGIN = 28.0
@@ -56,7 +56,7 @@ STYLE = f"{SHAPES}{_colours(LIGHT)}@media (prefers-color-scheme: dark) {{{_colou
 class Frame:
     """A placed box with its real size; the layout's box may hold more beside it."""
 
-    node: Node
+    node: GraphStep
     x: float
     y: float
     width: float
@@ -118,12 +118,12 @@ def _head(name: str, css: str) -> str:
 # ---- cards ------------------------------------------------------------------------------------------------
 
 
-def _card_size(node: Node) -> Box:
+def _card_size(node: GraphStep) -> Box:
     texts = [_name_width(node.name), *(len(line) * NOTE_SIZE * MONO for line in _notes(node)), 76.0]
     return Box(max(texts) + 2 * PAD_X, NAME_HEIGHT + NOTE_HEIGHT * len(_notes(node)) + 2 * PAD_Y)
 
 
-def _notes(node: Node) -> list[str]:
+def _notes(node: GraphStep) -> list[str]:
     return [shortened(line, NOTE_LIMIT) for line in node.notes]
 
 
@@ -198,12 +198,12 @@ def _words(frame: Frame) -> Iterator[str]:
 # ---- arcs -------------------------------------------------------------------------------------------------
 
 
-def _label_box(edge: Edge) -> Box | None:
+def _label_box(edge: GraphArc) -> Box | None:
     text = shortened(edge.label, LABEL_LIMIT)
     return Box(len(text) * LABEL_SIZE * MONO + 12, LABEL_HEIGHT) if text else None
 
 
-def _beside(node: Node, drawing: Sketch) -> float:
+def _beside(node: GraphStep, drawing: Sketch) -> float:
     """The room an arc from a step to itself needs at each side."""
     own = [edge for edge in drawing.edges if edge.source == edge.target == node.name]
     return max((44 + (box.width if (box := _label_box(edge)) else 0) for edge in own), default=0.0)
@@ -213,7 +213,7 @@ def _beside(node: Node, drawing: Sketch) -> float:
 class Route:
     """An arc with the line it takes and where its label stands."""
 
-    edge: Edge
+    edge: GraphArc
     path: str
     label: Spot | None
 
@@ -247,11 +247,11 @@ def _label(route: Route) -> str:
     return f'<g class="{_css(route.edge)}">{_about(route.edge)}{back}{words}</g>'
 
 
-def _css(edge: Edge) -> str:
+def _css(edge: GraphArc) -> str:
     return "edge failure" if edge.failure else "edge"
 
 
-def _about(edge: Edge) -> str:
+def _about(edge: GraphArc) -> str:
     words = f"{edge.source} to {edge.target}" + (f" when {edge.label}" if edge.when else "")
     return f"<title>{escape(words)}</title>"
 
@@ -288,7 +288,7 @@ def _path(way: tuple[Spot, ...], start: float, end: float) -> str:
     return "".join(parts)
 
 
-def _own_arc(frame: Frame, edge: Edge) -> Route:
+def _own_arc(frame: Frame, edge: GraphArc) -> Route:
     right, y = frame.left + frame.width, frame.y
     out = _n(right + 38)
     path = f"M{_n(right)} {_n(y - 9)}C{out} {_n(y - 22)} {out} {_n(y + 22)} {_n(right + 1)} {_n(y + 9)}"

@@ -17,7 +17,7 @@ from noetl.cli.options import server_flag
 from noetl.cli.terminal import note
 from noetl.core.event import Event
 from noetl.core.message import Control
-from noetl.ports.answers import ExecutionResult
+from noetl.ports.answers import ExecutionAnswer
 from noetl.wiring.embedded import Embedded
 
 CHECK_S = 0.5
@@ -86,14 +86,14 @@ class Feed:
             self.embedded.engine.listeners.remove(self)
 
 
-async def follow_embedded(feed: Feed, timeout_s: float | None = None) -> ExecutionResult:
+async def follow_embedded(feed: Feed, timeout_s: float | None = None) -> ExecutionAnswer:
     """Wait until an execution that runs here is over, paused, interrupted or out of time; how it stands."""
     async with _ticking(feed.watch):
         with _signals() as stops:
             return await _follow(feed, timeout_s, stops)
 
 
-async def _follow(feed: Feed, timeout_s: float | None, stops: "StopRequests") -> ExecutionResult:
+async def _follow(feed: Feed, timeout_s: float | None, stops: "StopRequests") -> ExecutionAnswer:
     embedded, execution_id, watch = feed.embedded, feed.execution_id or "", feed.watch
     waiting = asyncio.ensure_future(_until_all_quiet(embedded, execution_id, watch))
     first = asyncio.ensure_future(stops.first.wait())
@@ -147,7 +147,7 @@ async def _until_quiet(embedded: Embedded, execution_id: str) -> None:
         await _drop(waiting)
 
 
-async def _drained_result(embedded: Embedded, execution_id: str) -> ExecutionResult:
+async def _drained_result(embedded: Embedded, execution_id: str) -> ExecutionAnswer:
     """How an execution stands that was drained; it may have come to its end by that."""
     result = await embedded.front.execution(execution_id)
     if result["status"] in ("pending", "running", "waiting"):
@@ -160,7 +160,7 @@ async def _drained_result(embedded: Embedded, execution_id: str) -> ExecutionRes
 
 async def follow_remote(
     connection: Connection, execution_id: str, watch: EventListener, timeout_s: float | None = None
-) -> tuple[ExecutionResult, bool]:
+) -> tuple[ExecutionAnswer, bool]:
     """Follow an execution that runs elsewhere until it is over or rests, or as long as one wants to wait.
 
     How it stands then, and whether the user left it.
@@ -190,7 +190,7 @@ def _goes_on(execution_id: str) -> str:
     )
 
 
-async def _read(connection: Connection, execution_id: str, watch: EventListener) -> ExecutionResult:
+async def _read(connection: Connection, execution_id: str, watch: EventListener) -> ExecutionAnswer:
     """Tell a watch every event, until the execution is over, rests, or has nobody who runs it."""
     paused, last = False, 0
     async with aclosing(_batches(connection, execution_id)) as batches:
@@ -237,7 +237,7 @@ async def _batches(
 
 async def _abandoned_result(
     connection: Connection, execution_id: str, watch: EventListener
-) -> ExecutionResult:
+) -> ExecutionAnswer:
     """How an execution stands whose process is gone."""
     result = await connection.front.execution(execution_id)
     if result["status"] in ("pending", "running", "waiting"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypedDict, cast
 
 from noetl.core.event import Event, step_of
-from noetl.ports.answers import StepFields
+from noetl.ports.answers import StepStanding
 
 StepState = Literal["queued", "running", "waiting", "held", "done", "failed", "refused"]
 
@@ -37,7 +37,7 @@ EventFields = TypedDict(
     "EventFields",
     {
         "step": str,
-        "steps": dict[str, StepFields],
+        "steps": dict[str, StepStanding],
         "total": int,
         "kept": bool,
         "iterations": list[int],

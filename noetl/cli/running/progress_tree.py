@@ -10,7 +10,7 @@ from noetl.cli.running.progress import LoopProgress, StepProgress
 from noetl.cli.running.run_summary import duration, number
 from noetl.cli.running.watches import TextWatch, loop_words
 from noetl.core.event import Event
-from noetl.ports.answers import ExecutionResult
+from noetl.ports.answers import ExecutionAnswer
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,7 +64,7 @@ class TreeWatch(TextWatch):
         else:
             self._live.console.print(text, markup=False)
 
-    def ended(self, result: ExecutionResult) -> None:
+    def ended(self, result: ExecutionAnswer) -> None:
         """Leave the tree as it is, then the rest."""
         self.tick()
         self.stop()

@@ -10,7 +10,7 @@ from noetl.core.program.program import Program
 from noetl.core.reading import explain_text
 from noetl.errors import PlaybookError
 from noetl.json_value import Json
-from noetl.ports.answers import ExecutionResult, Failure
+from noetl.ports.answers import ExecutionAnswer, Failure
 from noetl.ports.store import PlaybookText
 
 TONES: dict[str, Tone] = {"completed": "good", "paused": "warning", "interrupted": "warning"}
@@ -31,7 +31,7 @@ def compile_entry(entry: PlaybookText) -> Program:
     return compile_program(loaded.playbook, kinds(), entry.hash)
 
 
-def tally_lines(result: ExecutionResult, paint: Paint) -> list[str]:
+def tally_lines(result: ExecutionAnswer, paint: Paint) -> list[str]:
     """One line that says how it went, one for each failure that an arc took."""
     counts, failed = result["counts"], result["counts"].get("failed_iterations", 0)
     parts = [counted(counts["steps"], "step"), counted(counts["tasks"], "task")]
@@ -105,7 +105,7 @@ def _cut(text: str, limit: int = INPUT_CHARS) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
 
 
-def stuck_lines(result: ExecutionResult, paint: Paint) -> list[str]:
+def stuck_lines(result: ExecutionAnswer, paint: Paint) -> list[str]:
     execution_id = result["execution_id"]
     return [
         f"{paint('error', 'error')}[stuck]: {result['stuck']['message']}",

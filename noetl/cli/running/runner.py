@@ -9,7 +9,7 @@ from noetl.cli.playbooks.sources import Source
 from noetl.cli.running.follower import EventListener
 from noetl.cli.terminal import note
 from noetl.errors import PlaybookError
-from noetl.ports.answers import ExecutionResult
+from noetl.ports.answers import ExecutionAnswer
 from noetl.ports.front import Started
 
 EXIT_OF = {
@@ -30,14 +30,14 @@ class Watch(EventListener):
     def began(self, execution_id: str, path: str, page: str | None = None) -> None:
         """The run begins."""
 
-    def ended(self, result: ExecutionResult) -> None:
+    def ended(self, result: ExecutionAnswer) -> None:
         """The run is over, paused or interrupted."""
 
-    def detached(self, result: ExecutionResult) -> None:
+    def detached(self, result: ExecutionAnswer) -> None:
         """Another process goes on with the run."""
 
 
-def exit_code(result: ExecutionResult, watch: Watch) -> int:
+def exit_code(result: ExecutionAnswer, watch: Watch) -> int:
     """Show how a run stands; the exit code."""
     watch.ended(result)
     if watch.fails_on_errors and result["status"] == "completed" and result["counts"]["failed_iterations"]:

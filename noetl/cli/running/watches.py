@@ -16,7 +16,7 @@ from noetl.cli.terminal import Paint, Tone, colourful, emit, emit_json, note
 from noetl.core.event import Event, envelope
 from noetl.dsl.diagnostic import finding_fields
 from noetl.errors import PlaybookError
-from noetl.ports.answers import ExecutionResult
+from noetl.ports.answers import ExecutionAnswer
 
 LOOP_LINE_S = 10.0  # how often a long loop says in a log file how far it is
 
@@ -28,10 +28,10 @@ class JsonWatch(Watch):
         findings = [finding_fields(item) for item in error.diagnostics]
         emit_json({"status": "rejected", "diagnostics": findings})
 
-    def ended(self, result: ExecutionResult) -> None:
+    def ended(self, result: ExecutionAnswer) -> None:
         emit_json(result)
 
-    def detached(self, result: ExecutionResult) -> None:
+    def detached(self, result: ExecutionAnswer) -> None:
         emit_json(result)
 
 
@@ -58,7 +58,7 @@ class EventWatch(Watch):
             encode, name = msgspec.json.encode, self._execution_id
             emit("\n".join(encode(envelope(name, seq, event)).decode() for seq, event in numbered))
 
-    def detached(self, result: ExecutionResult) -> None:
+    def detached(self, result: ExecutionAnswer) -> None:
         """Its events are printed by whoever asks for them."""
         note(result["execution_id"])
 
@@ -100,7 +100,7 @@ class TextWatch(Watch):
             if step.active and step.loop is not None:
                 note(f"  {step_line(step, now_ms(), self.paint)}")
 
-    def ended(self, result: ExecutionResult) -> None:
+    def ended(self, result: ExecutionAnswer) -> None:
         """The output as data, then the tally, then what failed and what can be done."""
         if result["status"] == "completed" and result["output"] is not None:
             emit_json(result["output"])
@@ -108,7 +108,7 @@ class TextWatch(Watch):
         for line in lines + self._next(result):
             note(line)
 
-    def _next(self, result: ExecutionResult) -> list[str]:
+    def _next(self, result: ExecutionAnswer) -> list[str]:
         execution_id, error = result["execution_id"], result["error"]
         if error and result["status"] in ("failed", "timeout", "cancelled"):
             return error_lines(error, execution_id, self.paint)
@@ -119,7 +119,7 @@ class TextWatch(Watch):
         resume = f"noetl execution resume {execution_id}{server_flag()}"
         return [f"  {self.paint('=', 'info')} go on with: {resume}"]
 
-    def detached(self, result: ExecutionResult) -> None:
+    def detached(self, result: ExecutionAnswer) -> None:
         """The id as data, and how to look after it."""
         emit(result["execution_id"])
         if not self.quiet:

@@ -39,12 +39,12 @@ from noetl.dsl.nearest import nearest
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.json_value import Json, JsonObject
 from noetl.ports.answers import (
-    CredentialFields,
-    Difference,
-    ExecutionResult,
-    ExecutionState,
-    Explanation,
+    CredentialAnswer,
+    DiffAnswer,
+    ExecutionAnswer,
     LogLine,
+    StateAnswer,
+    WhyAnswer,
 )
 from noetl.ports.front import (
     ME,
@@ -249,7 +249,7 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         counts = await self._engine.read(item.execution_id, lambda state: outcome_of(state)["counts"])
         return item if counts is None else _counted(item, counts)
 
-    async def execution(self, execution_id: str, *, wait_s: float = 0) -> ExecutionResult:
+    async def execution(self, execution_id: str, *, wait_s: float = 0) -> ExecutionAnswer:
         """How it stands: from memory while it runs here, else from the projection."""
         state = await self._over(execution_id, wait_s) if wait_s else None
         if state is not None and state.ended:  # committed, and as it will be for ever
@@ -262,7 +262,7 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
             return await self._shown_stuck(summary)
         if summary.result:
             result = {**stored_result(summary), **moments(summary), "log": self._store.path}
-            return cast(ExecutionResult, result)
+            return cast(ExecutionAnswer, result)
         return self._shown(await newest_state(self._store, execution_id), summary)
 
     async def _over(self, execution_id: str, wait_s: float) -> State | None:
@@ -284,10 +284,10 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
                 if any(event.name == "execution.paused" for event in events):
                     return
 
-    def _shown_live(self, state: State) -> ExecutionResult:
+    def _shown_live(self, state: State) -> ExecutionAnswer:
         return self._shown(state, summary_of(state, None, None))
 
-    async def _shown_stuck(self, summary: Summary) -> ExecutionResult:
+    async def _shown_stuck(self, summary: Summary) -> ExecutionAnswer:
         """As much as can be read of it, and why it is stuck."""
         from noetl.control.front.stuck import UNREADABLE, outline_of, stuck_fields
 
@@ -296,12 +296,12 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         except UNREADABLE:
             state = outline_of(summary)
         stuck = {"status": summary.status, "stuck": stuck_fields(summary)}
-        return cast(ExecutionResult, {**self._shown(state, summary), **stuck})
+        return cast(ExecutionAnswer, {**self._shown(state, summary), **stuck})
 
-    def _shown(self, state: State, summary: Summary) -> ExecutionResult:
+    def _shown(self, state: State, summary: Summary) -> ExecutionAnswer:
         result = result_so_far(state, self._engine.now())
         whole = {**result, **moments(summary), **request_of(state), "log": self._store.path}
-        return cast(ExecutionResult, whole)
+        return cast(ExecutionAnswer, whole)
 
     async def status(self, execution_id: str) -> str:
         return self._engine.status(execution_id) or (await self._store.summary(execution_id)).status
@@ -346,7 +346,7 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
                 break
         return lines
 
-    async def state(self, execution_id: str, at: int | None = None) -> ExecutionState:
+    async def state(self, execution_id: str, at: int | None = None) -> StateAnswer:
         """The state after an event, or now."""
         if at is not None:
             then = await state_at(self._store, execution_id, at)
@@ -370,7 +370,7 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         program = with_fragments(await self._catalog.program(digest), fragments)
         return graph(sketch(program.playbook))
 
-    async def why(self, execution_id: str, step: str | None = None) -> Explanation:
+    async def why(self, execution_id: str, step: str | None = None) -> WhyAnswer:
         from noetl.core.reading.explain import explain
 
         summary = await self._store.summary(execution_id)
@@ -402,7 +402,7 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
             hint = f"did you mean '{near}'?" if near else f"its steps: {', '.join(steps)}"
             raise NotFound(f"the playbook has no step '{step}'", hint=hint)
 
-    async def diff(self, first: str, other: str) -> Difference:
+    async def diff(self, first: str, other: str) -> DiffAnswer:
         from noetl.core.reading.compare import Course, compare
 
         courses = []
@@ -410,7 +410,7 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
             courses.append(course := Course(State(execution_id)))
             async for row in rows_of(self._store, execution_id):
                 course.take(events_of(row))
-        return cast(Difference, await asyncio.to_thread(compare, courses[0], courses[1]))
+        return cast(DiffAnswer, await asyncio.to_thread(compare, courses[0], courses[1]))
 
     async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Json:
         summary = await self._store.summary(execution_id)
@@ -433,7 +433,7 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
     async def credentials(self) -> Sequence[tuple[str, int]]:
         return await self._store.secrets()
 
-    async def credential(self, name: str) -> CredentialFields:
+    async def credential(self, name: str) -> CredentialAnswer:
         material = await self._vault.credential(name)
         moment = dict(await self._store.secrets()).get(name, 0)
         return {"name": name, "fields": sorted(material), "set_at": iso(moment)}

@@ -6,12 +6,12 @@ from noetl.core.event import iso
 from noetl.core.state import Parked, Run, State, Token
 from noetl.ports.answers import (
     ExecutionOutcome,
-    ExecutionState,
     Moments,
-    ParkedFields,
-    RunFields,
-    TokenFields,
+    RunStanding,
+    StateAnswer,
+    TokenStanding,
     WaitFields,
+    Waiting,
 )
 from noetl.ports.store import Summary
 
@@ -33,7 +33,7 @@ def moments(summary: Summary) -> Moments:
     }
 
 
-def whole_state(state: State, last: int) -> ExecutionState:
+def whole_state(state: State, last: int) -> StateAnswer:
     """Everything about a state that a reader may ask: scopes, tokens, runs and what waits."""
     return {
         "execution_id": state.execution_id,
@@ -46,31 +46,31 @@ def whole_state(state: State, last: int) -> ExecutionState:
         "tokens": [_token(token) for token in state.tokens.values()],
         "runs": _runs(state),
         "failures": failure_fields(state),
-        "error": error_fields(state.error),
+        "error": None if state.error is None else error_fields(state.error),
         "output": state.output,
     }
 
 
-def _token(token: Token) -> TokenFields:
-    fields: TokenFields = {"id": token.id, "step": token.step, "from": token.source, "held": token.held}
+def _token(token: Token) -> TokenStanding:
+    fields: TokenStanding = {"id": token.id, "step": token.step, "from": token.source, "held": token.held}
     if token.held:
         fields["reason"] = "the join of its step waits for other branches"
     return fields
 
 
-def _runs(state: State) -> list[RunFields]:
+def _runs(state: State) -> list[RunStanding]:
     out = {lease.run for lease in state.leases.values() if lease.out}
     return [_run(run, run.id in out) for run in state.runs.values()]
 
 
-def _run(run: Run, out: bool) -> RunFields:
+def _run(run: Run, out: bool) -> RunStanding:
     """A run: `waiting` for something outside, `running` in a worker's hands, else `queued`."""
-    waiting: list[ParkedFields] = [
+    waiting: list[Waiting] = [
         {"address": address, "task": parked.label, "for": _waits_for(parked)}
         for address, parked in run.parked.items()
         if parked.output is None
     ]
-    fields: RunFields = {
+    fields: RunStanding = {
         "id": run.id,
         "step": run.step,
         "status": "running" if out else "waiting" if waiting else "queued",

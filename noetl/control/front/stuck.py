@@ -12,7 +12,7 @@ from noetl.core.event import Event, iso
 from noetl.core.reading.explain import Reason, explain
 from noetl.core.state import State
 from noetl.errors import Conflict, InvariantViolation, NewerFormat
-from noetl.ports.answers import Explanation, StuckFields
+from noetl.ports.answers import StuckAnswer, WhyAnswer
 from noetl.ports.store import Store, Stuck, Summary
 
 _LOG = logging.getLogger("noetl.engine")
@@ -28,7 +28,7 @@ _ADVICE = {
 }
 
 
-def stuck_fields(summary: Summary) -> StuckFields:
+def stuck_fields(summary: Summary) -> StuckAnswer:
     """Why an execution is stuck, as readers see it."""
     why = _why(summary)
     return {
@@ -49,7 +49,7 @@ def outline_of(summary: Summary) -> State:
     return state
 
 
-async def why_stuck(store: Store, summary: Summary, step: str | None) -> Explanation:
+async def why_stuck(store: Store, summary: Summary, step: str | None) -> WhyAnswer:
     """What stopped it and what can be done, before the decisions as far as the log can be read."""
     execution_id, why = summary.execution_id, _why(summary)
     log: list[tuple[int, Event]] = []

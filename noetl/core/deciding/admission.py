@@ -3,7 +3,7 @@
 import msgspec
 
 from noetl.core.deciding.draft import Draft
-from noetl.core.event_data import GuardRecord
+from noetl.core.event_data import GuardSeen
 from noetl.core.program.program import AdmitProgram
 from noetl.core.values.scope import Scope
 
@@ -13,7 +13,7 @@ class Admission(msgspec.Struct, frozen=True):
 
     allow: bool
     rule: int | str | None = None
-    guards: list[GuardRecord] = []
+    guards: list[GuardSeen] = []
 
 
 UNASKED = Admission(True)
@@ -21,7 +21,7 @@ UNASKED = Admission(True)
 
 def admit(draft: Draft, step: str, token: str, rules: tuple[AdmitProgram, ...], scope: Scope) -> Admission:
     """The first rule that holds decides; raises EvaluationError when a guard cannot be judged."""
-    guards: list[GuardRecord] = []
+    guards: list[GuardSeen] = []
     for index, rule in enumerate(rules):
         if rule.guard is None:
             return Admission(rule.allow, "else", guards)

@@ -45,25 +45,20 @@ class Evaluator(Protocol):
 
     def guard(self, place: Place, guard: Guard, scope: Scope) -> GuardResult:
         """Whether a guard holds."""
-        ...
 
     def value(self, place: Place, value: CompiledValue, scope: Scope) -> Json:
         """What a value renders to."""
-        ...
 
     def writes(
         self, place: Place, writes: Sequence[Write], scope: Scope, lenient: bool = False
     ) -> "SetResult":
         """What a `set` writes; `lenient` leaves out entries whose value is missing."""
-        ...
 
     def fits(self, place: Place, schema: Json, value: Json) -> None:
         """Hold a value against the author's schema; one that does not fit is EvaluationError."""
-        ...
 
     def merged(self, place: Place, merge: Callable[[], Patch], *, aside: bool) -> Patch:
         """What the writes of a loop come to; `aside`: payloads have to be read for it."""
-        ...
 
 
 class SetResult(msgspec.Struct, frozen=True):

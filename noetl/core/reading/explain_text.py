@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from noetl.core.event_data import ArcRecord, GuardRecord, TaskDone, TaskParked
+from noetl.core.event_data import ArcRecord, GuardSeen, TaskDone, TaskParked
 from noetl.core.shapes import Failure, LoopTotals, ScopeValues
 from noetl.core.values.error_details import is_error
 from noetl.dsl.yaml.one_line import shortened
@@ -45,7 +45,7 @@ def _wrote(record: ArcRecord) -> str:
     return "; it set " + ", ".join(f"ctx.{'.'.join(path)} = {value(item)}" for path, item in writes)
 
 
-def admission(rule: int | str | None, guards: Sequence[GuardRecord], *, allowed: bool) -> str:
+def admission(rule: int | str | None, guards: Sequence[GuardSeen], *, allowed: bool) -> str:
     """Which admission rule decided, and what the rules before it saw."""
     verdict = "lets it in" if allowed else "refuses it"
     if rule is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from noetl.core.event import TERMINAL, Event, iso, step_of
 from noetl.core.fold import outer_index
-from noetl.core.reading.views import IterationFailure, LoopIterations
+from noetl.core.reading.views import IterationError, LoopAnswer
 
 ERRORS_MOST = 500
 LOOPS_MOST = 100  # a workflow may loop in a cycle; the newest are kept
@@ -25,7 +25,7 @@ class _Loop:
     started: list[int]
     took: list[int]
     retries: dict[int, int] = field(default_factory=dict)
-    errors: dict[int, IterationFailure] = field(default_factory=dict)
+    errors: dict[int, IterationError] = field(default_factory=dict)
     ended: bool = False
 
 
@@ -71,7 +71,7 @@ class LoopView:
         """The runs that are loops."""
         return list(self._loops)
 
-    def view(self, run: str) -> LoopIterations | None:
+    def view(self, run: str) -> LoopAnswer | None:
         """One run's iterations; None when it is no loop's run."""
         loop = self._loops.get(run)
         if loop is None:

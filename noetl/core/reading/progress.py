@@ -62,8 +62,8 @@ class Progress:
         self._steps: dict[str, _Step] = {}
         self._arcs: dict[tuple[str, int], _Arc] = {}
         self._refusals: deque[views.Refusal] = deque(maxlen=REFUSALS_MOST)
-        self._history: list[views.StatusTurn] = []
-        self._holds: dict[str, views.TokenHold] = {}
+        self._history: list[views.Turn] = []
+        self._holds: dict[str, views.Hold] = {}
         self._since: dict[str, dict[str, int]] = {}  # run -> address -> when it began to wait
         self._ts = 0
 
@@ -82,7 +82,7 @@ class Progress:
 
     def _turned(self, seq: int, event: Event, data: Turn) -> None:
         status = data.get("status") or STATUS_AFTER[event.name]
-        turn: views.StatusTurn = {"seq": seq, "at": iso(event.ts), "status": status}
+        turn: views.Turn = {"seq": seq, "at": iso(event.ts), "status": status}
         if by := data.get("by"):
             turn["by"] = by
         if why := data.get("why"):
@@ -152,7 +152,7 @@ class Progress:
 
     # What is shown
 
-    def view(self) -> views.ExecutionProgress:
+    def view(self) -> views.ProgressAnswer:
         """The graph's colours, counts and tokens."""
         state = self.state
         return {
@@ -187,7 +187,7 @@ class Progress:
             "error": step.error,
         }
 
-    def _token_view(self, token_id: str) -> views.LiveToken:
+    def _token_view(self, token_id: str) -> views.TokenProgress:
         token = self.state.tokens[token_id]
         hold = self._holds.get(token_id) if token.held else None
         return {"id": token_id, "step": token.step, "from": token.source, "held": token.held, "hold": hold}

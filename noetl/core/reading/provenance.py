@@ -8,7 +8,7 @@ from typing import Any
 
 from noetl.core.event import TERMINAL, Event, iso, step_of
 from noetl.core.reading.task_logs import texts_of
-from noetl.core.reading.views import RunOutput, TaskLine, Writer
+from noetl.core.reading.views import LogLine, RunOutput, Writer
 from noetl.core.shapes import LoopTotals, Output
 
 OUTPUTS_MOST = 300
@@ -21,7 +21,7 @@ class Provenance:
     def __init__(self) -> None:
         self.writers: dict[str, Writer] = {}
         self.outputs: deque[RunOutput] = deque(maxlen=OUTPUTS_MOST)
-        self.lines: deque[TaskLine] = deque(maxlen=LINES_MOST)
+        self.lines: deque[LogLine] = deque(maxlen=LINES_MOST)
         self.dropped = 0
 
     def read(self, seq: int, event: Event) -> None:
@@ -54,6 +54,7 @@ class Provenance:
         run = event.run or ""
         loop: LoopTotals = {**(output.get("loop") or {})}
         loop.pop("errors", None)
+        size = (output.get("meta") or {}).get("bytes")
         self.outputs.append(
             {
                 "seq": seq,
@@ -63,7 +64,7 @@ class Provenance:
                 "status": "failed" if event.name == "step.failed" else "done",
                 "data": output.get("data"),
                 "ref": output.get("ref"),
-                "bytes": (output.get("meta") or {}).get("bytes"),
+                "bytes": size if isinstance(size, int) else None,
                 "error": data.get("error"),
                 "loop": loop,
             }
@@ -76,20 +77,20 @@ class Provenance:
                 {
                     "seq": seq,
                     "at": iso(event.ts),
-                    "run": event.run,
+                    "run": event.run or "",
                     "address": event.at or "",
-                    "task": event.label,
+                    "task": event.label or "",
                     "attempt": event.attempt,
                     "text": line,
                     "level": level,
                 }
             )
 
-    def search(self, text: str = "", step: str | None = None) -> list[TaskLine]:
+    def search(self, text: str = "", step: str | None = None) -> list[LogLine]:
         """The lines that have a text in them, perhaps of one step only."""
         wanted = text.casefold()
         return [
             line
             for line in self.lines
-            if wanted in line["text"].casefold() and (step is None or step_of(line["run"] or "") == step)
+            if wanted in line["text"].casefold() and (step is None or step_of(line["run"]) == step)
         ]

@@ -10,7 +10,7 @@ from typing import Any
 
 from noetl.core.event import TERMINAL, Event, iso
 from noetl.core.event_data import Enqueued, LoopStarted, NoData, Scheduled, StepStarted, TaskDone, TaskParked
-from noetl.core.reading.views import ExecutionTimeline, RunLine, TaskBar
+from noetl.core.reading.views import RunLine, TaskBar, TimelineAnswer
 
 RUNS_MOST = 5000  # of one execution; a cycle may have more, and the newest are kept
 TASKS_MOST = 400  # of one run; a pagination may have thousands of visits
@@ -159,7 +159,7 @@ class Timeline:
         """Each ended run's step and how long it took."""
         return [(line.step, line.ended - line.scheduled) for line in self._lines.values() if line.ended]
 
-    def view(self) -> ExecutionTimeline:
+    def view(self) -> TimelineAnswer:
         """All runs in the order they were scheduled."""
         first = self._first or 0
         return {

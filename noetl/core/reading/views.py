@@ -1,30 +1,53 @@
 """What the readers of a log show of an execution, as it goes out. Types only; no code lives here."""
 
-from typing import NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
-from noetl.core.event_data import GuardRecord
-from noetl.core.shapes import ErrorObject, LoopCounts, LoopTotals, Patch, Reference, ScopeValues
+from msgspec import Meta
+
+from noetl.core.event import ExecutionId, Moment
+from noetl.core.event_data import GuardSeen
+from noetl.core.shapes import (
+    ErrorObject,
+    LoopCounts,
+    LoopTotals,
+    Patch,
+    Reference,
+    ScopeValues,
+    described,
+)
+from noetl.core.state import STATUSES
 from noetl.json_value import Json
 
+StatusName = Annotated[str, Meta(extra_json_schema={"enum": sorted(STATUSES)})]
+StepStatus = Annotated[
+    str,
+    Meta(
+        extra_json_schema={
+            "enum": ["done", "failed", "idle", "kept", "queued", "refused", "running", "waiting"]
+        }
+    ),
+]
+BarKind = Annotated[str, Meta(extra_json_schema={"enum": ["child", "delay", "task", "wait"]})]
+_Source = TypedDict("_Source", {"from": str})
 _From = TypedDict("_From", {"from": str | None})
 _Sources = TypedDict("_Sources", {"from": list[str]})
-_Span = TypedDict("_Span", {"from": str, "to": str})
+_Span = TypedDict("_Span", {"from": Moment, "to": Moment})
 
 
-class StatusTurn(TypedDict):
-    """An event that changed the status of the execution."""
+class Turn(TypedDict):
+    """A change of an execution's status; who asked for it, and why."""
 
     seq: int
-    at: str
+    at: Moment
     status: str
-    by: NotRequired[str | None]
-    why: NotRequired[str | None]
+    by: NotRequired[str]
+    why: NotRequired[str]
 
 
 class StepProgress(TypedDict):
     """All runs of one step so far."""
 
-    status: str
+    status: StepStatus
     runs: int
     running: int
     done: int
@@ -32,14 +55,14 @@ class StepProgress(TypedDict):
     refused: int
     retries: int
     duration_ms: int
-    started_at: str | None
-    ended_at: str | None
+    started_at: Moment | None
+    ended_at: Moment | None
     loop: LoopCounts | None
     error: ErrorObject | None
 
 
-class ArcProgress(_From):
-    """What an arc was asked so far, and what it saw last."""
+class ArcProgress(_Source):
+    """What an arc was asked so far, and what its guard saw last."""
 
     to: str
     order: int
@@ -60,61 +83,61 @@ class Refusal(_From):
     step: str
     reason: str | None
     rule: int | str | None
-    guards: list[GuardRecord] | None
+    guards: list[GuardSeen] | None
 
 
-class TokenHold(TypedDict):
-    """Since when a token waits at a join, and for whom."""
+class Hold(TypedDict):
+    """Why a token is held: branches from which another one may still come."""
 
     seq: int
-    at: str
+    at: Moment
     waits_for: list[str]
 
 
-class LiveToken(_From):
-    """A token on its way."""
+class TokenProgress(_From):
+    """A token and where it is."""
 
     id: str
     step: str
     held: bool
-    hold: TokenHold | None
+    hold: Hold | None
 
 
 class Wait(TypedDict):
-    """A task that waits without a slot, and for what."""
+    """A task that waits: for a signal, an answer, a child or a time."""
 
     run: str
     step: str
     address: str
     task: str
-    since: str
+    since: Moment
     signal: str | None
     approval: str | None
     child: str | None
     path: str | None
-    until: str | None
-    expires: str | None
+    until: Moment | None
+    expires: Moment | None
     schema: NotRequired[Json]  # of the answer, where the playbook says one
 
 
-class ExecutionProgress(TypedDict):
-    """The graph's colours, counts and tokens."""
+class ProgressAnswer(TypedDict):
+    """The graph's colours: steps with their runs, arcs with what they saw, tokens, what waits."""
 
-    execution_id: str
+    execution_id: ExecutionId
     seq: int
-    at: str
-    status: str
-    history: list[StatusTurn]
+    at: Moment
+    status: StatusName
+    history: list[Turn]
     steps: dict[str, StepProgress]
     arcs: list[ArcProgress]
     refused: list[Refusal]
-    tokens: list[LiveToken]
+    tokens: list[TokenProgress]
     waits: list[Wait]
     error: ErrorObject | None
 
 
 class TaskBar(TypedDict):
-    """One attempt of a task, or a wait, in milliseconds after the first event."""
+    """A task, a wait or a delay on the time axis, in milliseconds since the start."""
 
     task: str
     visit: int
@@ -124,11 +147,19 @@ class TaskBar(TypedDict):
     ended: int | None
     status: str
     do: str | None
-    what: str
+    what: BarKind
+
+
+class LoopOutcome(TypedDict):
+    """How the iterations of a loop ended so far."""
+
+    total: int
+    done: int
+    failed: int
 
 
 class RunLine(_Sources):
-    """One step run on the time axis."""
+    """One run on the time axis, in milliseconds since the start."""
 
     run: str
     step: str
@@ -139,11 +170,11 @@ class RunLine(_Sources):
     ended: int | None
     tasks: list[TaskBar]
     left_out: int
-    loop: NotRequired[dict[str, int]]
+    loop: NotRequired[LoopOutcome]
 
 
-class ExecutionTimeline(_Span):
-    """All runs in the order they were scheduled."""
+class TimelineAnswer(_Span):
+    """Runs, tasks, attempts and waits on a time axis, and the critical path."""
 
     ended: bool
     critical: list[str]
@@ -151,8 +182,8 @@ class ExecutionTimeline(_Span):
     runs: list[RunLine]
 
 
-class IterationFailure(TypedDict):
-    """Why an iteration failed, in short."""
+class IterationError(TypedDict):
+    """Why an iteration failed."""
 
     kind: str | None
     message: str | None
@@ -160,55 +191,55 @@ class IterationFailure(TypedDict):
     attempt: int | None
 
 
-class LoopIterations(TypedDict):
-    """The iterations of one run: a mark and two numbers each."""
+class LoopAnswer(TypedDict):
+    """Every iteration of a loop: a mark for its state, its start and its duration, -1 where there is none."""
 
     run: str
     step: str
-    scheduled_at: str
+    scheduled_at: Moment
     total: int
     ended: bool
-    counts: dict[str, int]
+    counts: Annotated[dict[str, int], described("IterationCounts")]
     marks: str
     started: list[int]
     took: list[int]
     retries: dict[int, int]
-    errors: dict[int, IterationFailure]
+    errors: dict[int, IterationError]
 
 
 class Writer(TypedDict):
-    """The event that wrote a key of ctx."""
+    """The event that wrote a value."""
 
     seq: int
-    at: str
+    at: Moment
     run: str | None
     address: str | None
     origin: str | None
 
 
 class RunOutput(TypedDict):
-    """What a run gave."""
+    """What a run put out."""
 
     seq: int
-    at: str
+    at: Moment
     run: str
     step: str
     status: str
     data: Json
     ref: Reference | None
-    bytes: Json
+    bytes: int | None
     error: ErrorObject | None
     loop: LoopTotals
 
 
-class TaskLine(TypedDict):
-    """A line that a task printed."""
+class LogLine(TypedDict):
+    """A line that a task logged."""
 
     seq: int
-    at: str
-    run: str | None
+    at: Moment
+    run: str
     address: str
-    task: str | None
+    task: str
     attempt: int | None
     text: str
     level: str | None

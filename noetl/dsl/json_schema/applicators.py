@@ -22,7 +22,6 @@ class Compiling(Protocol):
 
     def node(self, schema: Json) -> Node:
         """The compiled form of a schema."""
-        ...
 
 
 Applicator = Callable[[Compiling, Node, Keywords], None]

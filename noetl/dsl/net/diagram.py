@@ -1,12 +1,12 @@
 """What every drawing shows: the steps with their marks, the arcs with their guards. No format but data."""
 
 import re
-from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+import msgspec
 
 from noetl.dsl.model import Arc, JoinMode, Loop, Playbook, Router, Step
 from noetl.dsl.sugar.labels import is_generated
-from noetl.json_value import Json
 
 ONE_EXPRESSION = re.compile(r"\s*\{\{(?P<inside>(?:(?!\}\}).)*)\}\}\s*", re.DOTALL)
 FAILURE = re.compile(r"step\.failed|output\.status\s*==\s*['\"]error['\"]")
@@ -14,19 +14,18 @@ UNPRINTABLE = re.compile(r"[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 ARROW = "→"
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One step as it is drawn."""
+class GraphStep(msgspec.Struct, frozen=True, rename={"name": "step"}):
+    """A step as a graph shows it."""
 
     name: str
-    desc: str | None = None
-    kinds: tuple[str, ...] = ()
-    loop: str | None = None
-    join: JoinMode | None = None  # only where arcs meet
-    admission: bool = False
-    entry: bool = False
-    end: bool = False
-    line: int = 1
+    desc: str | None
+    kinds: tuple[str, ...]
+    loop: str | None
+    join: JoinMode | None  # only where arcs meet
+    admission: bool
+    entry: bool
+    end: bool
+    line: int
 
     @property
     def routing(self) -> bool:
@@ -49,23 +48,21 @@ class Node:
         return tuple(line for line in (self.body, self.loop, gate) if line)
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """One arc as it is drawn."""
+class GraphArc(msgspec.Struct, frozen=True, rename={"source": "from", "target": "to"}):
+    """An arc as a graph shows it."""
 
     source: str
     target: str
     when: str | None
     mode: Literal["exclusive", "inclusive"]
     order: int
-    otherwise: bool = False  # unguarded, after guarded arcs of an exclusive router
-    line: int = 1
+    line: int
 
     @property
     def label(self) -> str:
         """What is written on the arc: its guard, or nothing."""
         if self.when is None:
-            return "else" if self.otherwise else ""
+            return "else" if self.mode == "exclusive" and self.order > 0 else ""
         return guard_text(self.when)
 
     @property
@@ -74,19 +71,14 @@ class Edge:
         return self.when is not None and FAILURE.search(self.when) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Sketch:
-    """A playbook reduced to what can be seen."""
+class Sketch(msgspec.Struct, frozen=True, rename={"nodes": "steps", "edges": "arcs"}):
+    """A playbook as steps and arcs."""
 
     name: str
     path: str
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
-
-    @property
-    def entry(self) -> str:
-        """The step the workflow starts at."""
-        return next((node.name for node in self.nodes if node.entry), self.nodes[0].name)
+    entry: str
+    nodes: tuple[GraphStep, ...]
+    edges: tuple[GraphArc, ...]
 
 
 def sketch(playbook: Playbook) -> Sketch:
@@ -97,7 +89,8 @@ def sketch(playbook: Playbook) -> Sketch:
         if edge.source != edge.target:
             sources.setdefault(edge.target, set()).add(edge.source)
     nodes = tuple(_node(step, playbook.entry, len(sources.get(step.name, ()))) for step in playbook.steps)
-    return Sketch(playbook.name, playbook.path, nodes, edges)
+    entry = next((node.name for node in nodes if node.entry), nodes[0].name)
+    return Sketch(playbook.name, playbook.path, entry, nodes, edges)
 
 
 def guard_text(when: str) -> str:
@@ -106,9 +99,9 @@ def guard_text(when: str) -> str:
     return UNPRINTABLE.sub("�", " ".join((only["inside"] if only else when).split()))
 
 
-def _node(step: Step, entry: str, sources: int) -> Node:
+def _node(step: Step, entry: str, sources: int) -> GraphStep:
     meets = sources >= 2 or step.join != "sync"
-    return Node(
+    return GraphStep(
         name=step.name,
         desc=step.desc,
         kinds=tuple(task.kind for task in step.tasks if not is_generated(task.label)),
@@ -132,53 +125,22 @@ def _loop_text(loop: Loop) -> str:
     return " ".join(parts)
 
 
-def _edges(step: Step) -> list[Edge]:
+def _edges(step: Step) -> list[GraphArc]:
     return [_edge(step.name, step.next, order, arc) for order, arc in enumerate(step.next.arcs)]
 
 
-def _edge(source: str, router: Router, order: int, arc: Arc) -> Edge:
-    return Edge(
+def _edge(source: str, router: Router, order: int, arc: Arc) -> GraphArc:
+    return GraphArc(
         source=source,
         target=arc.step,
         when=None if arc.when is None or arc.when is True else str(arc.when),
         mode=router.mode,
         order=order,
-        otherwise=router.mode == "exclusive" and order > 0,
         line=arc.node.mark.line,
     )
 
 
-def graph(drawing: Sketch) -> dict[str, Json]:
+def graph(drawing: Sketch) -> dict[str, Any]:
     """Steps, arcs and the entry as one JSON object, for programs that draw it themselves."""
-    return {
-        "name": drawing.name,
-        "path": drawing.path,
-        "entry": drawing.entry,
-        "steps": [_step_facts(node) for node in drawing.nodes],
-        "arcs": [_arc_facts(edge) for edge in drawing.edges],
-    }
-
-
-def _step_facts(node: Node) -> dict[str, Json]:
-    return {
-        "step": node.name,
-        "desc": node.desc,
-        "kinds": list(node.kinds),
-        "loop": node.loop,
-        "join": node.join,
-        "admission": node.admission,
-        "entry": node.entry,
-        "end": node.end,
-        "line": node.line,
-    }
-
-
-def _arc_facts(edge: Edge) -> dict[str, Json]:
-    return {
-        "from": edge.source,
-        "to": edge.target,
-        "when": edge.when,
-        "mode": edge.mode,
-        "order": edge.order,
-        "line": edge.line,
-    }
+    fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(drawing))
+    return fields

@@ -32,7 +32,6 @@ class Interpreter(Protocol):
 
     def visit(self, node: "Ast", value: Value) -> Value:
         """What a node gives for a value."""
-        ...
 
 
 EXPRESSION_CHARS = 1_000

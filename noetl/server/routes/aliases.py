@@ -7,22 +7,15 @@ from fastapi import Request
 from starlette.responses import Response
 
 from noetl.errors import RequestError
+from noetl.ports import answers
 from noetl.ports.front import Ask
+from noetl.server import shapes
 from noetl.server.access import require_everywhere, who_asks
 from noetl.server.reply import front_of, read, reply
 from noetl.server.route_spec import describe, make_router
 from noetl.server.routes.catalog import register_text
 from noetl.server.routes.credentials import store_credential
 from noetl.server.routes.executions import ID_PARAMETER, KEY_PARAMETER, begin, id_of, key_of
-from noetl.server.shapes import (
-    Begun,
-    CatalogEntry,
-    CredentialAnswer,
-    LegacyCredentialBody,
-    LegacyExecuteBody,
-    LegacyExecutionAnswer,
-    LegacyRegisterBody,
-)
 
 router = make_router("aliases", prefix="/api")
 
@@ -31,15 +24,15 @@ router = make_router("aliases", prefix="/api")
     "/execute",
     **describe(
         "run",
-        {201: Begun, 200: Begun},
-        body=LegacyExecuteBody,
+        {201: shapes.Begun, 200: shapes.Begun},
+        body=shapes.LegacyExecuteBody,
         problems=(404, 409, 422),
         parameters=(KEY_PARAMETER,),
     ),
 )
 async def execute(request: Request) -> Response:
     """As POST /api/v1/executions."""
-    body = await read(request, LegacyExecuteBody)
+    body = await read(request, shapes.LegacyExecuteBody)
     path = body.path or body.playbook_id
     if path is None:
         raise RequestError("give 'path'", hint='{"path": "examples/hello", "payload": {}}')
@@ -53,11 +46,11 @@ async def execute(request: Request) -> Response:
 
 @router.post(
     "/catalog/register",
-    **describe("write", {201: CatalogEntry}, body=LegacyRegisterBody, problems=(409, 422)),
+    **describe("write", {201: shapes.CatalogEntry}, body=shapes.LegacyRegisterBody, problems=(409, 422)),
 )
 async def register(request: Request) -> Response:
     """As POST /api/v1/catalog; `content` may also be base64, `content_base64` is."""
-    body = await read(request, LegacyRegisterBody)
+    body = await read(request, shapes.LegacyRegisterBody)
     text = body.playbook or body.content or body.content_base64
     if text is None:
         raise RequestError("give 'content'", hint='{"content": "<the playbook>"}')
@@ -74,7 +67,7 @@ def _decode(content: str) -> str:
 
 @router.get(
     "/executions/{execution_id}",
-    **describe("read", {200: LegacyExecutionAnswer}, problems=(404,), parameters=(ID_PARAMETER,)),
+    **describe("read", {200: shapes.LegacyExecutionAnswer}, problems=(404,), parameters=(ID_PARAMETER,)),
 )
 async def show_execution(request: Request) -> Response:
     """As GET /api/v1/executions/{execution_id}, with the status in capitals, as the original wrote it."""
@@ -83,10 +76,12 @@ async def show_execution(request: Request) -> Response:
     return reply({**answer, "status": answer["status"].upper()})
 
 
-@router.post("/credentials", **describe("admin", {200: CredentialAnswer}, body=LegacyCredentialBody))
+@router.post(
+    "/credentials", **describe("admin", {200: answers.CredentialAnswer}, body=shapes.LegacyCredentialBody)
+)
 async def credential(request: Request) -> Response:
     """As PUT /api/v1/credentials/{name}, and says what it keeps: the original answered with an object."""
     require_everywhere(request)
-    body = await read(request, LegacyCredentialBody)
+    body = await read(request, shapes.LegacyCredentialBody)
     await store_credential(request, body.name, body.data)
     return reply(await front_of(request).credential(body.name))

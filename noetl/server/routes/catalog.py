@@ -13,29 +13,23 @@ from noetl.dsl.load import Loaded, load
 from noetl.dsl.tool_kind import Kinds
 from noetl.errors import NotFound, PlaybookError
 from noetl.ports.store import PlaybookText
+from noetl.server import shapes
 from noetl.server.access import require_path, who_asks
 from noetl.server.isolated_check import withstand
 from noetl.server.paging import Cursor, Limit, page
 from noetl.server.reply import front_of, options_of, read, reply
 from noetl.server.route_spec import describe, make_router
-from noetl.server.shapes import (
-    CatalogEntry,
-    CatalogPage,
-    CatalogText,
-    Deleted,
-    Findings,
-    RegisterBody,
-    ValidateBody,
-)
 
 router = make_router("catalog")
 Version = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="A version, else the newest")]
 
 
-@router.post("/catalog", **describe("write", {201: CatalogEntry}, body=RegisterBody, problems=(409, 422)))
+@router.post(
+    "/catalog", **describe("write", {201: shapes.CatalogEntry}, body=shapes.RegisterBody, problems=(409, 422))
+)
 async def register(request: Request) -> Response:
     """Register a playbook under its metadata.path; a changed text becomes the next version."""
-    body = await read(request, RegisterBody)
+    body = await read(request, shapes.RegisterBody)
     return await register_text(request, body.playbook)
 
 
@@ -62,7 +56,7 @@ async def check_text(text: str, kinds: Kinds, *, strict: bool = False) -> Loaded
     return await asyncio.to_thread(load, text, kinds=kinds, strict=strict)
 
 
-@router.get("/catalog", **describe("read", {200: CatalogPage}))
+@router.get("/catalog", **describe("read", {200: shapes.CatalogPage}))
 async def list_playbooks(
     request: Request,
     path: Annotated[str | None, Query(max_length=512, description="Every version of this path")] = None,
@@ -77,7 +71,7 @@ async def list_playbooks(
     return reply({"items": [entry(item) for item in visible], "cursor": more})
 
 
-@router.get("/catalog/{path:path}", **describe("read", {200: CatalogText}, problems=(404,)))
+@router.get("/catalog/{path:path}", **describe("read", {200: shapes.CatalogText}, problems=(404,)))
 async def show_playbook(request: Request, path: str, version: Version = None) -> Response:
     """One version of a playbook with its text."""
     require_path(request, path, f"playbook {path!r}")
@@ -85,7 +79,7 @@ async def show_playbook(request: Request, path: str, version: Version = None) ->
     return reply({**entry(playbook), "text": playbook.text})
 
 
-@router.delete("/catalog/{path:path}", **describe("write", {200: Deleted}, problems=(404,)))
+@router.delete("/catalog/{path:path}", **describe("write", {200: shapes.Deleted}, problems=(404,)))
 async def delete_playbook(request: Request, path: str, version: Version = None) -> Response:
     """Take a playbook, or one version of it, off the catalog; executions keep their text."""
     require_path(request, path, f"playbook {path!r}")
@@ -95,10 +89,10 @@ async def delete_playbook(request: Request, path: str, version: Version = None) 
     return reply({"deleted": number})
 
 
-@router.post("/validate", **describe("read", {200: Findings}, body=ValidateBody))
+@router.post("/validate", **describe("read", {200: shapes.Findings}, body=shapes.ValidateBody))
 async def validate(request: Request) -> Response:
     """Check a text: everything that is wrong, where, and how to put it right. Nothing is kept."""
-    body = await read(request, ValidateBody)
+    body = await read(request, shapes.ValidateBody)
     loaded = await check_text(body.playbook, options_of(request).kinds, strict=body.strict)
     counts = Counter(item.severity for item in loaded.diagnostics)
     return reply(

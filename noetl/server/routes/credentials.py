@@ -9,11 +9,12 @@ from starlette.responses import Response
 from noetl.core.event import iso
 from noetl.errors import NotFound, RequestError
 from noetl.json_value import JsonObject
+from noetl.ports.answers import CredentialAnswer
 from noetl.server.access import require_everywhere
 from noetl.server.paging import MOST, Cursor, Limit, page
 from noetl.server.reply import front_of, read, reply
 from noetl.server.route_spec import describe, make_router, parameter
-from noetl.server.shapes import CredentialAnswer, CredentialList, Sealed
+from noetl.server.shapes import CredentialList, Sealed
 
 router = make_router("credentials")
 PATTERN = "^[A-Za-z_][A-Za-z0-9_.-]{0,127}$"

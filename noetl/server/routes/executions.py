@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from noetl.core.state import STATUSES
 from noetl.errors import NotFound, RequestError
-from noetl.ports.answers import ExecutionResult, ExecutionRow
+from noetl.ports.answers import ExecutionAnswer, ExecutionItem
 from noetl.ports.front import ME, Ask, Started, execution_row
 from noetl.ports.store import Find
 from noetl.server.access import EXECUTION_ID, require, require_path, who_asks
@@ -19,7 +19,7 @@ from noetl.server.paging import Cursor
 from noetl.server.reply import front_of, read, reply
 from noetl.server.route_spec import EXECUTION, Guarded, describe, make_router, parameter
 from noetl.server.routes.catalog import require_text
-from noetl.server.shapes import Begun, EventPage, ExecutionAnswer, ExecutionPage, StartBody
+from noetl.server.shapes import Begun, EventPage, ExecutionPage, StartBody
 
 router = make_router("executions")
 
@@ -103,7 +103,7 @@ async def begin(request: Request, ask: Ask, wait_s: int = 0) -> Response:
     return begun_reply(started, 200 if started.existed else 201, result)
 
 
-def begun_reply(started: Started, status: int = 201, result: ExecutionResult | None = None) -> Response:
+def begun_reply(started: Started, status: int = 201, result: ExecutionAnswer | None = None) -> Response:
     """The answer to a request for an execution, with how it stands when that is known."""
     body: dict[str, object] = {
         "execution_id": started.execution_id,
@@ -122,7 +122,7 @@ def wait_of(request: Request) -> int:
     return int(text)
 
 
-async def _after_waiting(request: Request, execution_id: str, wait_s: int) -> ExecutionResult:
+async def _after_waiting(request: Request, execution_id: str, wait_s: int) -> ExecutionAnswer:
     """How an execution stands once it is over, after a while, or when this server stops."""
     over = asyncio.ensure_future(front_of(request).execution(execution_id, wait_s=wait_s))
     closing = asyncio.ensure_future(request.app.state.closing.wait())
@@ -184,7 +184,7 @@ async def list_executions(
     return reply({"items": items, "cursor": following})
 
 
-async def _visible(request: Request, find: Find) -> tuple[list[ExecutionRow], str | None]:
+async def _visible(request: Request, find: Find) -> tuple[list[ExecutionItem], str | None]:
     """A page of what the sender sees; pages in which they see nothing are passed over, within reason."""
     who, now = who_asks(request), time.time_ns() // 1_000_000
     for _ in range(PAGES_PASSED):

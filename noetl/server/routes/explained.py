@@ -5,14 +5,14 @@ from typing import Annotated
 from fastapi import Query, Request
 from starlette.responses import Response
 
+from noetl.ports.answers import DiffAnswer, StateAnswer, WhyAnswer
 from noetl.server.access import require_execution
-from noetl.server.log_shapes import LogPage, ProjectionView
 from noetl.server.reply import front_of, read, reply
 from noetl.server.route_spec import describe, make_router
 from noetl.server.routes.catalog import entry
 from noetl.server.routes.executions import ID_PARAMETER, ExecutionId, id_of
-from noetl.server.shapes import CatalogText, RenderBody, Rendered
-from noetl.server.view_shapes import DiffAnswer, GraphAnswer, StateAnswer, WhyAnswer
+from noetl.server.shapes import CatalogText, LogPage, ProjectionView, RenderBody, Rendered
+from noetl.server.view_shapes import GraphAnswer
 
 router = make_router("explanations")
 

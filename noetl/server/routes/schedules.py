@@ -7,12 +7,24 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, TypeVar
 
 from fastapi import Path, Request
+from msgspec import Struct
+from msgspec.structs import asdict
 from starlette.responses import Response
 
 from noetl.errors import Denied, NotFound
 from noetl.json_value import Json, JsonObject
-from noetl.ports.front import NewTrigger, ScheduleAsk, TriggerAsk, WebhookCall
-from noetl.ports.schedule import Schedule, Trigger, schedule_facts, trigger_facts
+from noetl.ports.front import WebhookCall
+from noetl.ports.schedule import (
+    NAME_PATTERN,
+    Schedule,
+    ScheduleAsk,
+    ScheduleBody,
+    Trigger,
+    TriggerAsk,
+    TriggerBody,
+    schedule_facts,
+    trigger_facts,
+)
 from noetl.server.access import require, require_everywhere, require_path, who_asks
 from noetl.server.paging import Cursor, Limit, page
 from noetl.server.problem import Problem
@@ -20,15 +32,12 @@ from noetl.server.reply import body_of, front_of, read, reply, require_json
 from noetl.server.route_spec import HOOK_SECRET, HOOK_SIGNATURE, describe, make_router, parameter
 from noetl.server.routes.executions import KEY_PARAMETER, begun_reply, key_of
 from noetl.server.shapes import (
-    NAME_PATTERN,
     Begun,
     FireBody,
     NewTriggerAnswer,
-    ScheduleBody,
     ScheduleChange,
     ScheduleItem,
     SchedulePage,
-    TriggerBody,
     TriggerChange,
     TriggerItem,
     TriggerPage,
@@ -57,8 +66,7 @@ async def list_schedules(request: Request, cursor: Cursor = None, limit: Limit =
 @router.post("/schedules", **describe("write", {201: ScheduleItem}, body=ScheduleBody, problems=FAULTS))
 async def add_schedule(request: Request) -> Response:
     """Make a schedule: a playbook, and either a cron expression or an interval."""
-    body = await read(request, ScheduleBody)
-    return reply(await _put_schedule(request, body.name, body, new=True), 201)
+    return reply(await _put_schedule(request, await read(request, ScheduleBody), new=True), 201)
 
 
 @router.get("/schedules/{name}", **describe("read", {200: ScheduleItem}, problems=(404,)))
@@ -74,13 +82,12 @@ async def put_schedule(request: Request, name: Name) -> Response:
     """Make a schedule, or put it in the place of the one that has the name."""
     body = await read(request, ScheduleChange)
     await _not_of_others(request, front_of(request).schedule, name)
-    return reply(await _put_schedule(request, name, body, new=False))
+    return reply(await _put_schedule(request, body, name=name))
 
 
-async def _put_schedule(request: Request, name: str, body: ScheduleChange, *, new: bool) -> JsonObject:
-    _require_standing(request, body.path)
-    fields = {field: getattr(body, field) for field in ScheduleChange.__struct_fields__}
-    ask = ScheduleAsk(**{**fields, "name": name, "by": who_asks(request).name})
+async def _put_schedule(request: Request, body: Struct, *, new: bool = False, **name: str) -> JsonObject:
+    ask = ScheduleAsk(**{**asdict(body), **name, "by": who_asks(request).name})
+    _require_standing(request, ask.path)
     return schedule_facts(await front_of(request).put_schedule(ask, new=new))
 
 
@@ -118,8 +125,7 @@ async def list_triggers(request: Request, cursor: Cursor = None, limit: Limit = 
 @router.post("/triggers", **describe("write", {201: NewTriggerAnswer}, body=TriggerBody, problems=FAULTS))
 async def add_trigger(request: Request) -> Response:
     """Make a trigger. The secret of a webhook can only be read in this answer."""
-    body = await read(request, TriggerBody)
-    return reply(_new_trigger_fields(await _put_trigger(request, body.name, body, new=True)), 201)
+    return reply(await _put_trigger(request, await read(request, TriggerBody), new=True), 201)
 
 
 @router.get("/triggers/{name}", **describe("read", {200: TriggerItem}, problems=(404,)))
@@ -135,16 +141,16 @@ async def put_trigger(request: Request, name: Name) -> Response:
     """Make a trigger, or put it in the place of the one that has the name; a secret not given stays."""
     body = await read(request, TriggerChange)
     await _not_of_others(request, front_of(request).trigger, name)
-    return reply(_new_trigger_fields(await _put_trigger(request, name, body, new=False)))
+    return reply(await _put_trigger(request, body, name=name))
 
 
-async def _put_trigger(request: Request, name: str, body: TriggerChange, *, new: bool) -> NewTrigger:
-    _require_standing(request, body.path)
-    if body.kind == "nats":  # a subject belongs to no path
+async def _put_trigger(request: Request, body: Struct, *, new: bool = False, **name: str) -> JsonObject:
+    ask = TriggerAsk(**{**asdict(body), **name, "by": who_asks(request).name})
+    _require_standing(request, ask.path)
+    if ask.kind == "nats":  # a subject belongs to no path
         require_everywhere(request)
-    fields = {field: getattr(body, field) for field in TriggerChange.__struct_fields__}
-    ask = TriggerAsk(**{**fields, "name": name, "by": who_asks(request).name})
-    return await front_of(request).put_trigger(ask, new=new)
+    new_trigger = await front_of(request).put_trigger(ask, new=new)
+    return {**trigger_facts(new_trigger.trigger), "secret": new_trigger.secret}
 
 
 @router.delete("/triggers/{name}", **describe("write", {204: None}, problems=(404,)))
@@ -168,10 +174,6 @@ async def _own_trigger(request: Request, name: str) -> Trigger:
     trigger = await front_of(request).trigger(name)
     require_path(request, trigger.path, f"trigger {name!r}")
     return trigger
-
-
-def _new_trigger_fields(new_trigger: NewTrigger) -> dict[str, object]:
-    return {**trigger_facts(new_trigger.trigger), "secret": new_trigger.secret}
 
 
 # ---- webhooks -------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from fastapi import Path, Request
 from starlette.responses import Response
 
 from noetl.ports.bearer import token_facts
-from noetl.ports.front import TokenAsk
+from noetl.ports.front import TokenAsk, TokenBody
 from noetl.ports.store import AccessToken
 from noetl.server import session
 from noetl.server.access import NotProven, Who, require_everywhere, who_asks
@@ -16,7 +16,7 @@ from noetl.server.paging import MOST, Cursor, Limit, page
 from noetl.server.problem import Problem
 from noetl.server.reply import front_of, read, reply
 from noetl.server.route_spec import describe, make_router
-from noetl.server.shapes import NewTokenAnswer, SessionAnswer, SessionBody, TokenBody, TokenList
+from noetl.server.shapes import NewTokenAnswer, SessionAnswer, SessionBody, TokenList
 
 router = make_router("access")
 

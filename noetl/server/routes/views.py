@@ -14,7 +14,7 @@ from starlette.types import Send
 
 from noetl.core.event import Event, EventEnvelope, envelope, step_of
 from noetl.core.reading.overview import Entry, slowest, throughput
-from noetl.core.reading.views import ExecutionProgress
+from noetl.core.reading.views import LoopAnswer, ProgressAnswer, TimelineAnswer
 from noetl.dsl.diagnostic import finding_fields
 from noetl.dsl.model import Playbook, Task
 from noetl.dsl.net.diagram import graph as graph_of
@@ -35,13 +35,10 @@ from noetl.server.view_shapes import (
     DataAnswer,
     FoundAnswer,
     LinesAnswer,
-    LoopAnswer,
     LoopRuns,
     OverviewAnswer,
     PageAnswer,
-    ProgressAnswer,
     SketchAnswer,
-    TimelineAnswer,
     Uses,
 )
 
@@ -161,7 +158,7 @@ async def progress(request: Request, execution_id: ExecutionId, at: At = None) -
     return reply(await _progress(request, await _reading(request, execution_id, at)))
 
 
-async def _progress(request: Request, reading: Reading) -> ExecutionProgress:
+async def _progress(request: Request, reading: Reading) -> ProgressAnswer:
     progress = reading.progress.view()
     if any(wait["signal"] for wait in progress["waits"]):
         tasks = await _tasks(request, reading.execution_id)

@@ -1,9 +1,10 @@
 """What a drawing shows of a playbook."""
 
 import pytest
+from msgspec.structs import replace
 
 from noetl.dsl.model import AdmitRule, Arc, Loop, Playbook, Step
-from noetl.dsl.net.diagram import Edge, Node, guard_text, sketch
+from noetl.dsl.net.diagram import GraphArc, guard_text, sketch
 from noetl.dsl.yaml.one_line import shortened
 from tests.unit.cli.drawn import SHOP, exclusive, tasks
 
@@ -72,7 +73,7 @@ def test_an_arc_is_labelled_with_its_guard_or_else() -> None:
     ],
 )
 def test_a_guard_about_a_failure_is_known(when: str, failure: bool) -> None:
-    assert Edge("a", "b", when, "exclusive", 0).failure is failure
+    assert GraphArc("a", "b", when, "exclusive", 0, 1).failure is failure
 
 
 @pytest.mark.parametrize(
@@ -99,8 +100,5 @@ def test_long_text_is_cut_with_an_ellipsis() -> None:
 
 
 def test_a_node_has_a_line_for_each_thing_worth_saying() -> None:
-    assert Node("a", kinds=("http",), loop="for each x", admission=True).notes == (
-        "http",
-        "for each x",
-        "admission rules",
-    )
+    node = replace(NODES["orders"], kinds=("http",), loop="for each x", admission=True)
+    assert node.notes == ("http", "for each x", "admission rules")

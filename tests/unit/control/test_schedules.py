@@ -11,8 +11,8 @@ from noetl.adapters.memory.store import MemoryStore
 from noetl.control.schedules import LATE_MS, ScheduleBook, next_tick, skipped_words
 from noetl.core.event import iso
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
-from noetl.ports.front import Ask, ScheduleAsk, Started
-from noetl.ports.schedule import Schedule, Skipped
+from noetl.ports.front import Ask, Started
+from noetl.ports.schedule import Schedule, ScheduleAsk, Skipped
 from tests.conformance.stores import Clock, begin
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -11,7 +11,8 @@ import pytest
 
 from noetl.control.triggers import credential_of
 from noetl.errors import Conflict, Denied, NotFound, RequestError
-from noetl.ports.front import TriggerAsk, WebhookCall
+from noetl.ports.front import WebhookCall
+from noetl.ports.schedule import TriggerAsk
 from noetl.wiring.embedded import Embedded
 from tests.unit.server.serving import HELLO, WAITS, engine
 
@@ -34,7 +35,8 @@ def signature(body: bytes, secret: str = SECRET) -> str:
 
 
 async def workload(made: Embedded, execution_id: str) -> dict[str, Any]:
-    found: dict[str, Any] = (await made.front.execution(execution_id))["workload"]
+    found = (await made.front.execution(execution_id))["workload"]
+    assert isinstance(found, dict)
     return found
 
 

@@ -11,8 +11,9 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.routing import Mount, Route
 
-from noetl.ports.bearer import SCOPES, spelled
-from noetl.ports.front import ScheduleAsk, TokenAsk, TriggerAsk
+from noetl.ports.bearer import SCOPES, Scope, spelled
+from noetl.ports.front import TokenAsk
+from noetl.ports.schedule import ScheduleAsk, TriggerAsk
 from noetl.server.access import BRINGS
 from noetl.server.gate import ABOVE_PAGES, PAGES, is_public
 from noetl.server.route_spec import SCOPE, Guarded
@@ -43,7 +44,9 @@ class Case:
     def __init__(self, server: Served, execution_id: str) -> None:
         self.server, self.execution_id = server, execution_id
 
-    async def token(self, *scopes: str, prefixes: tuple[str, ...] = (), expires_ms: int | None = None) -> str:
+    async def token(
+        self, *scopes: Scope, prefixes: tuple[str, ...] = (), expires_ms: int | None = None
+    ) -> str:
         ask = TokenAsk(name="test", scopes=list(scopes), prefixes=list(prefixes), expires_ms=expires_ms)
         return (await self.server.made.front.new_token(ask)).bearer
 

@@ -16,7 +16,8 @@ from noetl.cli.main import root
 from noetl.core.message import Control
 from noetl.errors import NotFound
 from noetl.json_value import Json
-from noetl.ports.front import Ask, ScheduleAsk, TokenAsk, TriggerAsk
+from noetl.ports.front import Ask, TokenAsk
+from noetl.ports.schedule import ScheduleAsk, TriggerAsk
 from tests.unit.server.serving import HELLO, WAITS, Served, guarded
 
 FAILS = HELLO.replace("tests/hello", "tests/fails").replace("result = f'hello {name}'", "1 / 0")

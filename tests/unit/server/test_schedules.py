@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from noetl.ports.bearer import Scope
 from noetl.ports.front import TokenAsk
 from tests.unit.server.serving import HELLO, WAITS, Served, guarded
 
@@ -23,7 +24,7 @@ async def guarded_server(tmp_path: Path) -> AsyncIterator[Served]:
         yield server
 
 
-async def token(server: Served, *scopes: str, prefixes: tuple[str, ...] = ()) -> dict[str, str]:
+async def token(server: Served, *scopes: Scope, prefixes: tuple[str, ...] = ()) -> dict[str, str]:
     ask = TokenAsk(name="test", scopes=list(scopes), prefixes=list(prefixes))
     return {"Authorization": f"Bearer {(await server.made.front.new_token(ask)).bearer}"}
 
@@ -118,6 +119,7 @@ async def test_a_webhook_is_called_with_its_own_secret_and_no_token(guarded_serv
         assert answer.status_code == 202, answer.text
         execution_id = answer.json()["execution_id"]
         found = await guarded_server.made.front.execution(execution_id)
+        assert isinstance(found["workload"], dict)
         assert (found["workload"]["order"], found["by"]) == ({"id": 7}, "trigger orders")
     assert (await client.get(f"/api/v1/executions/{execution_id}")).status_code == 401
 

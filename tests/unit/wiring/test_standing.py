@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from noetl.adapters.nats.bus import Bus
-from noetl.ports.front import ScheduleAsk, TriggerAsk
+from noetl.ports.schedule import ScheduleAsk, TriggerAsk
 from noetl.ports.store import Find
 from noetl.settings import Settings, load
 from noetl.wiring.distributed import Serving, serving

@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 9440de46d0b45f1944d6c1da9ff0d7e1c74436e2da9aaa393e92083b6d38db3b); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 72409a782c00a38452c791b9b0b2df8aebc82ab0c5caf4b40571e4a5d1b3128c); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -1265,7 +1265,7 @@ export interface components {
             order: number;
             seen: Obj;
             seq: number;
-            set: Json[];
+            set: Json[][];
             taken: number;
             to: string;
         };
@@ -1449,7 +1449,7 @@ export interface components {
             step_run_id?: string;
             task_label?: string;
             task_run_id?: string;
-            trace_id?: string;
+            trace_id: string;
             /** @description ISO 8601 in UTC, with milliseconds */
             ts: string;
             visit?: number;
@@ -1471,11 +1471,12 @@ export interface components {
             by: string | null;
             counts: components["schemas"]["Counts"];
             ctx: Obj;
-            duration_ms: number | null;
+            duration_ms: number;
             ended_at: string | null;
             error: components["schemas"]["RunError"] | null;
             execution_id: string;
             failures: components["schemas"]["Failure"][];
+            failures_left_out?: number;
             log: string | null;
             output: Json;
             parent: components["schemas"]["ParentOf"] | null;
@@ -1484,7 +1485,7 @@ export interface components {
             requested_at: string;
             retry_of: string | null;
             started_at: string | null;
-            /** @enum {unknown} */
+            /** @enum {string} */
             status: "cancelled" | "completed" | "failed" | "paused" | "pending" | "running" | "stuck" | "waiting";
             steps: {
                 [key: string]: components["schemas"]["StepStanding"];
@@ -1509,7 +1510,7 @@ export interface components {
             requested_at: string;
             retry_of: string | null;
             started_at: string | null;
-            /** @enum {unknown} */
+            /** @enum {string} */
             status: "cancelled" | "completed" | "failed" | "paused" | "pending" | "running" | "stuck" | "waiting";
         };
         /**
@@ -1592,7 +1593,8 @@ export interface components {
         GraphArc: {
             from: string;
             line: number;
-            mode: string;
+            /** @enum {unknown} */
+            mode: "exclusive" | "inclusive";
             order: number;
             to: string;
             when: string | null;
@@ -1606,7 +1608,7 @@ export interface components {
             desc: string | null;
             end: boolean;
             entry: boolean;
-            join: string | null;
+            join: ("all" | "each" | "first" | "sync") | null;
             kinds: string[];
             line: number;
             loop: string | null;
@@ -1614,7 +1616,7 @@ export interface components {
         };
         /**
          * GuardSeen
-         * @description What a guard came to, and the values it saw.
+         * @description What a guard of an admission rule came to, and the values it saw.
          */
         GuardSeen: {
             seen: Obj;
@@ -1710,11 +1712,12 @@ export interface components {
             by: string | null;
             counts: components["schemas"]["Counts"];
             ctx: Obj;
-            duration_ms: number | null;
+            duration_ms: number;
             ended_at: string | null;
             error: components["schemas"]["RunError"] | null;
             execution_id: string;
             failures: components["schemas"]["Failure"][];
+            failures_left_out?: number;
             log: string | null;
             output: Json;
             parent: components["schemas"]["ParentOf"] | null;
@@ -1723,7 +1726,7 @@ export interface components {
             requested_at: string;
             retry_of: string | null;
             started_at: string | null;
-            /** @enum {unknown} */
+            /** @enum {string} */
             status: "CANCELLED" | "COMPLETED" | "FAILED" | "PAUSED" | "PENDING" | "RUNNING" | "STUCK" | "WAITING";
             steps: {
                 [key: string]: components["schemas"]["StepStanding"];
@@ -1830,7 +1833,7 @@ export interface components {
         };
         /**
          * LoopCounts
-         * @description The iterations of a loop by state.
+         * @description How many iterations of a loop that is on its way are where.
          */
         LoopCounts: {
             done: number;
@@ -1866,6 +1869,7 @@ export interface components {
             expires_at: string | null;
             id: string;
             name: string;
+            pools: string[];
             prefixes: string[];
             scopes: string[];
             token: string;
@@ -1966,7 +1970,7 @@ export interface components {
             history: components["schemas"]["Turn"][];
             refused: components["schemas"]["Refusal"][];
             seq: number;
-            /** @enum {unknown} */
+            /** @enum {string} */
             status: "cancelled" | "completed" | "failed" | "paused" | "pending" | "running" | "stuck" | "waiting";
             steps: {
                 [key: string]: components["schemas"]["StepProgress"];
@@ -2117,7 +2121,7 @@ export interface components {
             /** @description ISO 8601 in UTC, with milliseconds */
             scheduled_at: string;
             started_at: string | null;
-            /** @enum {unknown} */
+            /** @enum {string} */
             status: "queued" | "running" | "waiting";
             step: string;
             waiting: components["schemas"]["Waiting"][];
@@ -2272,7 +2276,7 @@ export interface components {
         };
         /**
          * SnapshotView
-         * @description A state as it rests: after which event, the link of the hash chain there, the state in base64.
+         * @description A state as it rests: after which event, the link of the hash chain there, and the state itself.
          */
         SnapshotView: {
             hash: string;
@@ -2307,12 +2311,12 @@ export interface components {
             ctx: Obj;
             error: components["schemas"]["RunError"] | null;
             execution_id: string;
-            failures: Obj[];
+            failures: components["schemas"]["Failure"][];
             last_seq: number;
             output: Json;
             runs: components["schemas"]["RunStanding"][];
             seq: number;
-            /** @enum {unknown} */
+            /** @enum {string} */
             status: "cancelled" | "completed" | "failed" | "paused" | "pending" | "running" | "stuck" | "waiting";
             steps: {
                 [key: string]: components["schemas"]["StepStanding"];
@@ -2350,7 +2354,7 @@ export interface components {
             running: number;
             runs: number;
             started_at: string | null;
-            /** @enum {unknown} */
+            /** @enum {string} */
             status: "done" | "failed" | "idle" | "kept" | "queued" | "refused" | "running" | "waiting";
         };
         /**
@@ -2390,7 +2394,7 @@ export interface components {
         StuckAnswer: {
             engine: string;
             message: string;
-            /** @enum {unknown} */
+            /** @enum {string} */
             reason: "decision" | "log" | "mail" | "owners";
             server: string;
             /** @description ISO 8601 in UTC, with milliseconds */
@@ -2398,7 +2402,7 @@ export interface components {
         };
         /**
          * SummaryView
-         * @description What lists show of an execution, as it rests; times in milliseconds, the result in base64.
+         * @description What lists show of an execution; times in milliseconds.
          */
         SummaryView: {
             /** @default null */
@@ -2444,7 +2448,7 @@ export interface components {
             status: string;
             task: string;
             visit: number;
-            /** @enum {unknown} */
+            /** @enum {string} */
             what: "child" | "delay" | "task" | "wait";
         };
         /**
@@ -2470,6 +2474,8 @@ export interface components {
             expires_ms?: number | null;
             name: string;
             /** @default [] */
+            pools?: string[];
+            /** @default [] */
             prefixes?: string[];
             scopes: ("admin" | "read" | "run" | "worker" | "write")[];
         };
@@ -2484,6 +2490,7 @@ export interface components {
             expires_at: string | null;
             id: string;
             name: string;
+            pools: string[];
             prefixes: string[];
             scopes: string[];
         };
@@ -2650,12 +2657,23 @@ export interface components {
             until: string | null;
         };
         /**
+         * WaitFields
+         * @description What a parked task waits for, and when its own time is up.
+         */
+        WaitFields: {
+            approval?: Json;
+            child?: string;
+            expires?: string;
+            signal?: string;
+            until?: string;
+        };
+        /**
          * Waiting
          * @description A task that waits, and for what.
          */
         Waiting: {
             address: string;
-            for: Obj;
+            for: components["schemas"]["WaitFields"];
             task: string;
         };
         /**

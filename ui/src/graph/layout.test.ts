@@ -18,7 +18,7 @@ const arc = (from: string, to: string, order = 0, when: string | null = null) =>
   to,
   order,
   when,
-  mode: 'exclusive',
+  mode: 'exclusive' as const,
   line: 1,
 })
 const shape = (names: string[], arcs: ReturnType<typeof arc>[]): Graph => ({

@@ -7,7 +7,7 @@ import click
 from noetl.cli import options
 from noetl.cli.command_classes import Command
 from noetl.cli.terminal import emit, emit_json, note, width_of
-from noetl.ports.answers import Change, Difference
+from noetl.ports.answers import Change, DiffAnswer
 
 LINES_MAX = 100
 PAIRS: tuple[Literal["status", "playbook", "error"], ...] = ("status", "playbook", "error")
@@ -34,7 +34,7 @@ async def command(first: str, second: str, as_json: bool) -> None:
         note("the same path to the same result")
 
 
-def _lines(difference: Difference) -> list[str]:
+def _lines(difference: DiffAnswer) -> list[str]:
     from noetl.cli.running.run_summary import duration, short_json
 
     lines = [f"a  {difference['a']}", f"b  {difference['b']}"]

@@ -10,7 +10,7 @@ from noetl.cli import options
 from noetl.cli.command_classes import Command
 from noetl.cli.terminal import counted, emit_list
 from noetl.core.state import STATUSES
-from noetl.ports.answers import ExecutionRow
+from noetl.ports.answers import ExecutionItem
 
 if TYPE_CHECKING:
     from noetl.cli.connection.connection import Connection
@@ -36,7 +36,7 @@ async def command(status: str | None, path: str | None, limit: int, *, children:
     from noetl.ports.store import Find
 
     settings = current_settings()
-    rows: list[ExecutionRow] = []
+    rows: list[ExecutionItem] = []
     if has_data(settings):
         async with connect(settings) as connection:
             find = Find(status=status, path=path, children=children)
@@ -45,11 +45,11 @@ async def command(status: str | None, path: str | None, limit: int, *, children:
     emit_list(rows, _line, fields=dict, empty=empty, as_json=as_json)
 
 
-async def _rows(connection: "Connection", find: "Find", limit: int) -> list[ExecutionRow]:
+async def _rows(connection: "Connection", find: "Find", limit: int) -> list[ExecutionItem]:
     from noetl.ports.front import execution_row
 
     now = now_ms()
-    rows: list[ExecutionRow] = []
+    rows: list[ExecutionItem] = []
     while len(rows) < limit:
         find.limit = min(PAGE, limit - len(rows))
         page = await connection.front.executions(find)
@@ -63,7 +63,7 @@ async def _rows(connection: "Connection", find: "Find", limit: int) -> list[Exec
     return rows
 
 
-def _line(row: ExecutionRow) -> str:
+def _line(row: ExecutionItem) -> str:
     from noetl.cli.running.run_summary import duration
 
     moment = datetime.fromisoformat(row["requested_at"]).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -5,7 +5,7 @@ import click
 from noetl.cli import options
 from noetl.cli.command_classes import Command
 from noetl.cli.terminal import counted, emit, emit_json, note, width_of
-from noetl.ports.answers import ExecutionResult, PlaybookFields
+from noetl.ports.answers import ExecutionAnswer, PlaybookVersion
 
 
 @click.command("show", cls=Command)
@@ -29,7 +29,7 @@ async def command(execution: str, as_json: bool) -> None:
         note(f"its process is gone; go on with: noetl execution resume {execution_id}")
 
 
-def _lines(result: ExecutionResult) -> list[str]:
+def _lines(result: ExecutionAnswer) -> list[str]:
     from noetl.cli.running.run_summary import detail_lines, duration, failure_fate, short_json
     from noetl.core.reading import explain_text
 
@@ -62,7 +62,7 @@ def _lines(result: ExecutionResult) -> list[str]:
     return lines
 
 
-def _executor(playbook: PlaybookFields) -> str:
+def _executor(playbook: PlaybookVersion) -> str:
     """The version that the playbook's executor section names."""
     version = playbook.get("executor_version")
     return "" if version is None else f"  executor {version}"

@@ -7,7 +7,7 @@ import click
 from noetl.cli import options
 from noetl.cli.command_classes import Command
 from noetl.cli.terminal import Paint, colourful, emit, emit_json, note, width_of
-from noetl.ports.answers import Explanation, Reason
+from noetl.ports.answers import Reason, WhyAnswer
 
 
 @click.command("why", cls=Command)
@@ -29,7 +29,7 @@ async def command(execution: str, step: str | None, as_json: bool) -> None:
         _tell(explanation)
 
 
-def _tell(explanation: Explanation) -> None:
+def _tell(explanation: WhyAnswer) -> None:
     from noetl.cli.running.run_summary import detail_lines
 
     paint = Paint(colourful(sys.stdout))

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from noetl.adapters.http.front import HttpFront
 from noetl.errors import Conflict, Denied, NotFound, RequestError
-from noetl.ports.front import ScheduleAsk, TriggerAsk, WebhookCall
+from noetl.ports.front import WebhookCall
+from noetl.ports.schedule import ScheduleAsk, TriggerAsk
 from tests.unit.server.serving import HELLO, Served, served
 
 SECRET = "a secret of some length"
