@@ -11,6 +11,7 @@ BIN        := .venv/bin
 STAMP      := .venv/.setup-stamp
 FUZZ_STAMP := .venv/.fuzz-stamp
 FUZZ_TIME  ?= 60
+SEEDS      ?= 20000
 
 # uv's own settings, quiet and from this machine only: never fetch another Python.
 export UV_NO_PROGRESS := 1
@@ -26,7 +27,7 @@ ifndef V
 .SILENT:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check check-ui quick test browser bench bench-peers fuzz histories lock ui clean
+.PHONY: help setup demo check check-ui quick test browser bench bench-peers fuzz simulate histories lock ui clean
 
 help: ## show this list
 	sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -143,6 +144,9 @@ bench: setup ## measure, print a table, write bench/out/latest.json
 
 bench-peers: setup ## measure DBOS, Restate and Prefect beside NoETL, each in its own .venv-peers
 	$(BIN)/python -m bench.peers
+
+simulate: setup ## play SEEDS=20000 simulated clusters under faults, beyond those of make test
+	$(BIN)/python -m tests.simulation.cluster_history 5000 $$((5000 + $(SEEDS)))
 
 histories: setup ## record executions over every feature with this release, for later ones to read and carry on
 	$(BIN)/python -m tests.histories

@@ -109,12 +109,18 @@ class ChildExecutions:
             self._host.post(parent.state.execution_id, ChildWaits(parked.child, seq, waits))
 
     def heed_parent(self, execution: LoadedExecution) -> None:
-        """A child whose parent is over works for nobody: it ends, also when nobody told it to."""
+        """A child goes by its parent also when nobody told it: it ends with it, and is not paused alone."""
         parent = execution.state.parent or {}
         if parent.get("waits") and self._host.in_memory(parent["execution_id"]) is None:
-            self._host.spawn(self._end_orphan(execution.state.execution_id, parent["execution_id"]))
+            paused = execution.state.paused_by == "parent"
+            self._host.spawn(
+                self._follow(execution.state.execution_id, parent["execution_id"], paused=paused)
+            )
 
-    async def _end_orphan(self, child: str, parent: str) -> None:
+    async def _follow(self, child: str, parent: str, *, paused: bool) -> None:
         with suppress(NotFound, BackendError):  # looked at again in a while
-            if (await self._host.store.summary(parent)).ended_at is not None:
+            summary = await self._host.store.summary(parent)
+            if summary.ended_at is not None:
                 self._host.post(child, Control("cancel", by="parent", why=ORPHANED))
+            elif paused and summary.status in ("running", "waiting"):
+                await self.tell(child, Control("resume", by="parent"))

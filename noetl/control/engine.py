@@ -120,8 +120,14 @@ class Engine:
         self._executions[execution_id] = execution
         return await self.submit(execution, message)
 
-    async def report(self, execution_id: str, report: Report) -> Answer:
-        """A worker's report; a batch that was already accepted is answered as it was."""
+    async def report(
+        self, execution_id: str, report: Report, holds: Callable[[], bool] = lambda: True
+    ) -> Answer:
+        """A worker's report; a batch that was already accepted is answered as it was.
+
+        `holds`: whether whoever sent it holds the lease. Others have nothing else to say: by the time that it
+        is decided on, the lease may be out again, with another worker.
+        """
         try:
             execution = await self.load(execution_id)
         except (NotFound, StuckError) as error:
@@ -136,6 +142,8 @@ class Engine:
             return Answer(False, error.message)
         if execution.tail and await self.store.answered(execution_id, report.batch_id):
             return Answer(seq=execution.state.seq)
+        if not holds() and report.batch_id not in execution.batches:
+            return Answer(False, "the lease is not current", execution.committed)
         try:
             return await self.submit(execution, report)
         except (StuckError, InvariantViolation) as error:  # to repeat it would change nothing
@@ -351,6 +359,13 @@ class Engine:
                 future.exception()  # whoever asked may be gone
         execution.mailbox.clear()
         execution.quiet.set()
+
+    def forget(self, execution_id: str) -> None:
+        """Drop what is in memory of an execution: only its log counts."""
+        execution = self._executions.get(execution_id)
+        if execution is not None:
+            text = f"execution {execution_id} is being loaded again; repeat the message"
+            self._forget(execution, BackendError(text), (), again=False)
 
     # Work nobody waits for
 

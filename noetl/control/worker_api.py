@@ -6,6 +6,7 @@ again, to whoever does.
 
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Literal
 
 from noetl.control.catalog import Catalog
@@ -64,8 +65,9 @@ class EngineWorkerApi:
         wrong = await self._not_its_own(request)
         if wrong is not None:
             return ReportReply(Answer(False, wrong), await self._orders(worker_id, []))
+        holds = partial(self._leasing.holds, execution_id, report.lease, report.epoch, worker_id)
         self._leasing.reported(execution_id, report.lease, report.epoch, worker_id)
-        answer = await self._engine.report(execution_id, report)
+        answer = await self._engine.report(execution_id, report, holds)
         state = self._engine.live_state(execution_id)
         lease = state.leases.get(report.lease) if state else None
         if lease is None or lease.epoch != report.epoch or not lease.out:
@@ -76,7 +78,7 @@ class EngineWorkerApi:
         return ReportReply(answer, await self._orders(worker_id, orders))
 
     async def _not_its_own(self, request: ReportRequest) -> str | None:
-        """Why a worker may not report this; what is not current at all is for the engine to refuse."""
+        """Why a worker may not report this; of what is not current at all only a repeat is answered."""
         report, worker_id = request.report, request.worker_id
         if report.worker != worker_id:
             return f"worker {worker_id} sent a report of worker {report.worker}"

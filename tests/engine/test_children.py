@@ -150,3 +150,23 @@ async def test_a_parent_waits_while_its_child_waits_also_when_what_the_child_tol
         ran = await finish(made, execution_id)
     assert (ran.status, ran.output) == ("completed", 3)
     assert [event["data"]["waits"] for event in ran.named("child.waiting")][:1] == [True]
+
+
+async def test_a_child_that_runs_elsewhere_goes_on_with_its_parent_although_nobody_told_it(tmp_path):
+    child_project(tmp_path, "- {step: start, tool: {kind: wait, input: {signal: done}}}")
+    async with engine(tmp_path) as made, engine(tmp_path, made) as another:
+        execution_id, child = await waiting(made, playbook(CALL))
+        made.engine._dispatch.carry_out = made.engine._dispatch.carry_out.right
+        await control(made, execution_id, "pause")
+        await until(made, lambda: made.engine.live_state(child).status == "paused")
+        made.engine._owned.executions.pop(child)
+        made.store._executions[child].owner = another.engine.owner
+        await another.engine.load(child)
+        made.engine._dispatch.carry_out = Deaf(made)
+        await control(made, execution_id, "resume")
+        assert made.engine._dispatch.carry_out.lost
+        another.engine.tend()
+        await until(another, lambda: another.engine.live_state(child).status == "running")
+        await control(another, child, "signal", name="done")
+        assert (await finish(another, child)).status == "completed"
+        await control(made, execution_id, "cancel")

@@ -173,3 +173,30 @@ async def test_a_worker_that_lives_on_fails_the_step_whose_result_cannot_be_kept
         ran = await finish(made, await begin(made, text))
     assert (ran.status, ran.error["kind"]) == ("failed", "internal")
     assert "the result store is away" in ran.error["message"]
+
+
+async def test_a_report_of_whoever_holds_no_lease_does_not_wait_until_the_lease_is_out_again(
+    tmp_path, monkeypatch
+):
+    async with engine(tmp_path) as made:
+        execution_id = await parked(made)
+        (lease,) = made.engine.live_state(execution_id).leases.values()
+        await until(made, lambda: not lease.out)
+        committing, commit, go = asyncio.Event(), made.engine.store.commit, asyncio.Event()
+
+        async def slow(append):
+            committing.set()
+            await go.wait()
+            await commit(append)
+
+        monkeypatch.setattr(made.engine.store, "commit", slow)
+        wish = asyncio.create_task(made.engine.send(execution_id, Control("signal", name="go")))
+        await asyncio.wait_for(committing.wait(), 20)
+        forged = Event("step.done", 0, "w", "start.1", data={"output": {"status": "ok", "data": "forged"}})
+        report = Report(lease.id, lease.epoch, "stranger", "forged/1", [forged], final=True)
+        answer = await asyncio.wait_for(made.engine.report(execution_id, report, lambda: False), 20)
+        assert (answer.accepted, answer.why) == (False, "the lease is not current")
+        go.set()
+        await wish
+        ran = await finish(made, execution_id)
+    assert (ran.status, "forged" in str(ran.events)) == ("completed", False)

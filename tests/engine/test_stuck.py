@@ -11,7 +11,7 @@ from noetl.control.stuck_executions import StuckError
 from noetl.core.decide import decide
 from noetl.core.message import Control, Report, Tick
 from noetl.errors import BackendError, Conflict, InvariantViolation
-from noetl.ports.store import Find
+from noetl.ports.store import Find, Stuck
 from tests.engine.harness import begin, control, engine, finish, playbook, until
 from tests.engine.test_mailbox import parked
 
@@ -167,6 +167,34 @@ async def test_one_unreadable_log_blocks_nobodys_mail_and_is_not_read_again_and_
         await other.front.release(broken)
         await other.engine.collect_mail()
         assert (await finish(other, broken)).status == "completed"
+
+
+async def test_what_is_released_goes_on_from_its_log_alone(tmp_path):
+    async with engine(tmp_path) as made:
+        execution_id = await parked(made)  # here, although another server gave it up meanwhile
+        whole = damage(made, execution_id)
+        why = Stuck("log", "cannot be read", 0, "other", "")
+        assert await made.store.set_aside(execution_id, made.engine.owner, why)
+        with pytest.raises(StuckError, match="cannot be read"):
+            await made.front.release(execution_id)
+        await stuck(made, execution_id)
+        made.store._executions[execution_id].rows[-1].body = whole
+        await made.front.release(execution_id)
+        await control(made, execution_id, "signal", name="go")
+        assert (await finish(made, execution_id)).status == "completed"
+
+
+async def test_whoever_told_by_mail_what_an_unreadable_log_cannot_show_is_told_so(tmp_path):
+    async with engine(tmp_path) as made, engine(tmp_path, made) as other:
+        execution_id = await parked(made)
+        made.engine.listeners.append(lambda *told: damage(made, execution_id))
+        wish = asyncio.create_task(other.front.control(execution_id, Control("signal", name="other")))
+        while not wish.done():
+            await made.engine.collect_mail()
+            await asyncio.sleep(0.01)
+        made.engine.listeners.pop()
+        with pytest.raises(Conflict, match="is not known: the row of event"):
+            await wish
 
 
 async def test_an_unreadable_letter_stops_its_execution_alone(tmp_path):

@@ -3,10 +3,14 @@
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 
 import yaml
 
-from tests.simulation.history import play
+from tests.simulation import history
+from tests.simulation.history import History
+
+Play = Callable[[int], History]
 
 
 def tell(line: str) -> None:
@@ -14,35 +18,34 @@ def tell(line: str) -> None:
     sys.stdout.write(f"{line}\n")
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str], play: Play = history.play) -> int:
     """Play a seed with its trace, or every seed of a range with the failing ones named."""
     if len(arguments) == 1:
-        return _tell(int(arguments[0]))
+        return _tell(play(int(arguments[0])))
     first, last = int(arguments[0]), int(arguments[1])
     began, failed, ended = time.perf_counter(), 0, 0
     seen: Counter[str] = Counter()
     for seed in range(first, last):
-        history = play(seed)
-        seen += history.seen
-        ended += history.ended
-        if history.violations:
+        played = play(seed)
+        seen += played.seen
+        ended += played.ended
+        if played.violations:
             failed += 1
-            tell(f"{seed}: {history.violations[0]}")
+            tell(f"{seed}: {played.violations[0]}")
     rate = (last - first) / (time.perf_counter() - began)
     tell(f"{last - first} seeds, {failed} failed, {ended} ended, {rate:.0f} seeds/s")
     tell(str(dict(sorted(seen.items()))))
     return 1 if failed else 0
 
 
-def _tell(seed: int) -> int:
-    history = play(seed)
-    for tree in history.sample.trees.values():
+def _tell(played: History) -> int:
+    for tree in played.sample.trees.values():
         tell(yaml.safe_dump(tree, sort_keys=False, width=150))
-    tell("\n".join(history.lines))
-    for violation in history.violations:
+    tell("\n".join(played.lines))
+    for violation in played.violations:
         tell(f"violated: {violation}")
-    tell(f"trace {history.trace}")
-    return 1 if history.violations else 0
+    tell(f"trace {played.trace}")
+    return 1 if played.violations else 0
 
 
 if __name__ == "__main__":

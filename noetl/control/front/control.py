@@ -8,7 +8,7 @@ from noetl.control.history import events
 from noetl.control.log_rows import encode_message
 from noetl.control.stuck_executions import StuckError, refusal, stuck_of
 from noetl.core.message import Control
-from noetl.errors import BackendError, Conflict
+from noetl.errors import BackendError, Conflict, InvariantViolation
 
 POLL_S = 0.1
 PATIENCE_S = 60.0  # for an owner that is alive and takes no mail
@@ -82,6 +82,11 @@ class Steering:
                     if await self._taken(execution_id, wish, end):
                         return
                     await asyncio.sleep(POLL_S)
+        except InvariantViolation as error:
+            message = (
+                f"whether execution {execution_id} was told to {wish.what} is not known: {error.message}"
+            )
+            raise Conflict(message, hint=f"noetl execution why {execution_id}") from None
         except TimeoutError:
             message = f"nobody has told execution {execution_id} to {wish.what} in {PATIENCE_S:g} s"
             hint = f"the wish is kept; noetl execution show {execution_id} tells how it went"

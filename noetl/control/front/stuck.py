@@ -94,5 +94,6 @@ async def release(engine: Engine, execution_id: str, by: str, *, adopts: bool) -
     if not await engine.store.release(execution_id, engine.owner, engine.lease_ms):
         message = f"execution {execution_id} is {summary.status}, not stuck"
         raise Conflict(message, hint=f"noetl execution show {execution_id}")
+    engine.forget(execution_id)  # it may be here from before another server gave it up
     _LOG.warning("released by %s", by, extra={"execution_id": execution_id})
     await (engine.pick_up if adopts else engine.load)(execution_id)

@@ -57,8 +57,12 @@ def _regrant(draft: Draft, run: Run) -> None:
 
 
 def _tell_children(draft: Draft, what: Literal["pause", "resume"]) -> None:
-    for child in draft.state.children:
-        draft.command(ControlChild(child, what, f"the parent was told to {what}"))
+    """Children that are waited for; any other works for itself, and would not be told to go on."""
+    state = draft.state
+    for child, waits_at in state.children.items():
+        run_id, _, address = waits_at.partition(" ")
+        if (state.runs[run_id].parked[address].call or {}).get("wait", True):
+            draft.command(ControlChild(child, what, f"the parent was told to {what}"))
 
 
 def _cancel(draft: Draft, message: Control) -> Answer:

@@ -34,6 +34,20 @@ def test_pause_asks_for_the_leases_back_and_starts_nothing_new(begin):
     assert (world.state.status, world.live, len(world.state.tokens)) == ("paused", [], 1)
 
 
+def test_only_children_that_are_waited_for_are_paused_with_their_parent(begin):
+    world = begin(
+        "- {step: start, loop: {in: [1, 2], iterator: x, spec: {mode: parallel}}, tool: {kind: noop}}"
+    )
+    for index, wait in enumerate((True, False)):
+        call = {"call": {"path": "a/b"}, "key": f"k{index}", "wait": wait}
+        world.report("start.1", world.event("task.parked", "start.1", f"[{index}]", "t", **call))
+    waited_for = next(iter(world.state.children))
+    for what in ("pause", "resume"):
+        world.control(what)
+        told = [command for command in world.commands if isinstance(command, ControlChild)]
+        assert told == [ControlChild(waited_for, what, f"the parent was told to {what}")]
+
+
 def test_pause_and_resume_of_the_wrong_state_are_refused_with_the_reason(begin):
     world = begin(ONE)
     assert world.control("resume").answer.why == "the execution is running, not paused"
