@@ -10,6 +10,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import nullcontext
@@ -17,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = Path(".noetl") / "services.json"
+FOLDERS = Path(tempfile.gettempdir()) / f"noetl-services-{os.getuid()}"  # a file for each keeper: its folder
 READY_S = 60.0
 LOOK_S = 0.05
 
@@ -62,21 +64,33 @@ def start(with_nats: bool) -> int:
 
 def stop() -> int:
     """Stop them; their data go with them."""
-    pid = _running()
-    if pid is None:
-        print("no services run in this folder", file=sys.stderr)
+    folders = [Path.cwd()] if _running() is not None else _folders()
+    if len(folders) != 1:
+        others = "".join(f"\n  cd {shlex.quote(str(folder))}" for folder in folders)
+        print(
+            "no services run in this folder" + (f"; they run in:{others}" if folders else ""), file=sys.stderr
+        )
         return 1
-    os.kill(pid, signal.SIGTERM)
+    os.chdir(folders[0])
+    os.kill(_running() or 0, signal.SIGTERM)
     while _running() is not None:
         time.sleep(LOOK_S)
-    print("the services are gone; in this shell: unset NOETL_STORE NOETL_BUS", file=sys.stderr)
+    print(
+        f"the services of {folders[0]} are gone; in this shell: unset NOETL_STORE NOETL_BUS", file=sys.stderr
+    )
     return 0
 
 
-def _running() -> int | None:
+def _folders() -> list[Path]:
+    """Where services run, in other folders."""
+    places = [Path(file.read_text()) for file in FOLDERS.glob("*")] if FOLDERS.is_dir() else []
+    return [folder for folder in places if _running(folder) is not None]
+
+
+def _running(folder: Path = Path()) -> int | None:
     """The process that keeps them."""
     try:
-        pid = int(json.loads(PLACE.read_text())["pid"])
+        pid = int(json.loads((folder / PLACE).read_text())["pid"])
         os.kill(pid, 0)
     except (OSError, ValueError):
         return None
@@ -95,11 +109,15 @@ def keep(with_nats: bool) -> int:
         written = PLACE.with_suffix(".part")
         written.write_text(json.dumps(said))
         written.replace(PLACE)
+        FOLDERS.mkdir(mode=0o700, exist_ok=True)
+        listed = FOLDERS / str(os.getpid())
+        listed.write_text(str(Path.cwd()))
         stopping = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopping.set())
         stopping.wait()
         PLACE.unlink(missing_ok=True)
+        listed.unlink(missing_ok=True)
     return 0
 
 

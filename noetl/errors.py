@@ -65,7 +65,10 @@ class MissingExtra(NoetlError):
     code = "missing-extra"
 
     def __init__(self, module: str, extra: str) -> None:
-        super().__init__(f"{module} is not installed", hint=f'pip install "noetl[{extra}]"')
+        super().__init__(
+            f"{module} is not installed",
+            hint=f'add the extra "{extra}" where this was installed from: pip install "PATH[{extra}]"',
+        )
 
 
 class BackendError(NoetlError):

@@ -31,6 +31,7 @@ class LazyGroup(click.Group):
     package: ClassVar[str]  # ends with a dot; each module below it has a `command`
     lines: ClassVar[Mapping[str, str]]  # command -> its line in the help
     aliases: ClassVar[Mapping[str, str]] = {}
+    elsewhere: ClassVar[Mapping[str, str]] = {}  # what is no command here -> what does it
     prefix: ClassVar[str] = ""  # what stands before a command's name in a sentence
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -51,8 +52,11 @@ class LazyGroup(click.Group):
             import difflib
 
             near = difflib.get_close_matches(args[0], [*self.lines, *self.aliases], n=1)
+            meant = (
+                f"noetl {self.elsewhere[args[0]]}" if args[0] in self.elsewhere else next(iter(near), None)
+            )
             message = f"there is no command '{self.prefix}{args[0]}'"
-            raise click.UsageError(message + (f"; did you mean '{near[0]}'?" if near else ""), ctx)
+            raise click.UsageError(message + (f"; did you mean '{meant}'?" if meant else ""), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

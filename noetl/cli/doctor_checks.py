@@ -169,7 +169,10 @@ async def _extras(settings: Settings) -> Finding:
         return Finding("extras", "ok", installed)
     lost = "; ".join(f"{name} ({EXTRAS[name][1]})" for name in missing)
     return Finding(
-        "extras", "ok", f"{installed}; not installed: {lost}", f'pip install "noetl[{missing[0]}]"'
+        "extras",
+        "ok",
+        f"{installed}; not installed: {lost}",
+        f'pip install "PATH[{missing[0]}]", where PATH is the wheel or checkout that this came from',
     )
 
 

@@ -49,9 +49,29 @@ COMMANDS: dict[str, dict[str, str]] = {
         "doctor": "check every connection and setting by name",
         "tools": "list the tool kinds, or explain one of them",
         "schema": "print the JSON Schema for editors, or that of one tool kind",
+        "completion": "let bash, zsh or fish complete commands and options",
     },
 }
 ALIASES = {"lint": "validate", "exec": "execution"}
+# What other programs call it, or what stands one level deeper.
+ELSEWHERE = {
+    "apply": "register",
+    "deploy": "register",
+    "up": "server start",
+    "ps": "execution list",
+    "list": "execution list",
+    "ls": "execution list",
+    "status": "execution show @last",
+    "describe": "execution show @last",
+    "history": "execution events @last",
+    **{
+        name: f"execution {name} @last"
+        for name in (
+            *("cancel", "diff", "events", "export", "logs", "pause", "release", "replay", "rerun", "resume"),
+            *("retry", "show", "signal", "watch", "why"),
+        )
+    },
+}
 
 EXAMPLES = """\
 Examples:
@@ -69,6 +89,7 @@ class Commands(LazyGroup):
     package = "noetl.cli.commands."
     lines: ClassVar = {name: line for commands in COMMANDS.values() for name, line in commands.items()}
     aliases = ALIASES
+    elsewhere = ELSEWHERE
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The whole help: one line per command, grouped."""
@@ -157,9 +178,11 @@ def _report_usage(error: click.ClickException) -> int:
 
 
 def _report_failure(error: Exception) -> int:
+    from noetl.cli.extras import missing_extra
     from noetl.cli.terminal import failure
     from noetl.errors import NoetlError
 
+    error = missing_extra(error) or error
     if isinstance(error, NoetlError):
         failure(error.code, error.message, error.hint)
         return EXIT_CODES.get(error.code, EXIT_USAGE)

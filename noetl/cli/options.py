@@ -28,6 +28,7 @@ class OutputFormat(TypedDict):
 class OutputChoices(OutputFormat, total=False):
     """The same among the options of a command, with how long a run may take where it has that option."""
 
+    raw: bool
     timeout: float | None
 
 
@@ -121,6 +122,7 @@ def timeout(function: Command) -> Command:
 def output_options(function: Command) -> Command:
     for option in (
         click.option("-q", "--quiet", is_flag=True, help="Print nothing but data and errors."),
+        click.option("--raw", is_flag=True, help="Print an output that is a text as it is, not as JSON."),
         click.option(
             "--events", "as_events", is_flag=True, help="Print each event as a JSON line as it happens."
         ),
@@ -134,4 +136,6 @@ def output_format(choices: OutputChoices) -> OutputFormat:
     """The choice that was made among them."""
     if choices["as_json"] and choices["as_events"]:
         raise click.UsageError("--json and --events cannot be used together")
+    if choices.get("raw") and (choices["as_json"] or choices["as_events"]):
+        raise click.UsageError("--raw prints an output as it is, which --json and --events do not")
     return {"as_json": choices["as_json"], "as_events": choices["as_events"], "quiet": choices["quiet"]}

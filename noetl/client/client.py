@@ -129,7 +129,7 @@ class Client:
 
     def __init__(self, url: str | None = None, token: str | None = None) -> None:
         self._client = AsyncClient(url, token)
-        self._thread = LoopThread("noetl client")
+        self._thread = LoopThread("noetl-client")
 
     @property
     def url(self) -> str:

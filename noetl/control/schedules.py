@@ -34,6 +34,13 @@ _LOG = logging.getLogger("noetl.schedules")
 LATE_MS = 60_000  # a tick that is later than this was missed
 COUNTED = 10_000  # ticks of a cron expression that are counted one by one
 AT_ONCE = 100
+WORDS = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+}
 FIELDS = {
     "minute": "0-59",
     "hour": "0-23",
@@ -72,6 +79,14 @@ def next_tick(schedule: Schedule, now: int) -> int:
     return begun + max(1, (now - begun) // (every_s * 1000) + 1) * every_s * 1000
 
 
+def next_ticks(schedule: Schedule, count: int) -> list[int]:
+    """The moments at which a schedule will be due, the next one first; none while it is paused."""
+    ticks = [] if schedule.next_at is None else [schedule.next_at]
+    while ticks and len(ticks) < count:
+        ticks.append(next_tick(schedule, ticks[-1]))
+    return ticks
+
+
 def _next_cron(cron: str, where: tzinfo, now: int) -> int:
     ticks = _parsed(cron, datetime.fromtimestamp(now / 1000, where))
     for tick in ticks:
@@ -84,6 +99,12 @@ def _next_cron(cron: str, where: tzinfo, now: int) -> int:
 def _parsed(cron: str, begin: datetime) -> "CronSim":
     from cronsim import CronSim, CronSimError
 
+    if cron.startswith("@"):
+        if cron not in WORDS:
+            raise RequestError(
+                f"'{cron[:CRON_LENGTH]}' is no word for a schedule", hint=f"one of {', '.join(WORDS)}"
+            )
+        cron = WORDS[cron]
     parts = cron.split()
     if len(parts) != len(FIELDS) or len(cron) > CRON_LENGTH:
         message = f"the cron expression '{cron[:CRON_LENGTH]}' has {len(parts)} fields, not {len(FIELDS)}"

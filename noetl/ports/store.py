@@ -108,7 +108,8 @@ class Projection(msgspec.Struct):
 class Find(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Which executions are wanted: all at first. Times are milliseconds since the epoch, both included.
 
-    `prefix` is how an id begins; without `children` only those that have no parent.
+    In `path`, `*` stands for any characters and `?` for one. `prefix` is how an id begins; without
+    `children` only those that have no parent.
     """
 
     status: str | None = None
@@ -125,6 +126,22 @@ class Find(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 EVERY = Find()
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a path stands for several."""
+    return "*" in path or "?" in path
+
+
+def glob_of(path: str) -> str:
+    """The pattern as shells write it, in which nothing but `*` and `?` stands for something else."""
+    return path.replace("[", "[[]")
+
+
+def like_of(path: str) -> str:
+    """The pattern as SQL's LIKE writes it."""
+    quoted = path.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return quoted.replace("*", "%").replace("?", "_")
 
 
 class Listed(msgspec.Struct):

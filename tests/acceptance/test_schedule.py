@@ -173,3 +173,24 @@ def called(url: str, body: bytes, headers: dict[str, str]) -> tuple[int, Any]:
             return answer.status, json.loads(answer.read())
     except urllib.error.HTTPError as refused:
         return refused.code, json.loads(refused.read())
+
+
+@pytest.mark.anywhere
+def test_a_schedule_is_changed_in_place(noetl: Noetl) -> None:
+    registered(noetl)
+    name = f"edited-{noetl.folder.name}"
+    assert (
+        noetl("schedule", "add", name, "tests/echo", "--cron", "@yearly", "--set", "said=one").returncode == 0
+    )
+    done = noetl("schedule", "edit", name, "--timezone", "Europe/Berlin", "--cron", "0 4 1 1 *")
+    assert done.returncode == 0, done.stderr
+    assert "04:00:00 +0100 CET" in done.stderr
+    changed = data(noetl, "schedule", "show", name)
+    assert (changed["cron"], changed["workload"], changed["enabled"]) == ("0 4 1 1 *", {"said": "one"}, True)
+    assert noetl("schedule", "show", name).stdout.count("+0100 CET") == 5
+    done = noetl("schedule", "edit", name, "--every", "1h", "--set", "said=two")
+    assert done.returncode == 0, done.stderr
+    changed = data(noetl, "schedule", "show", name)
+    assert (changed["cron"], changed["every_s"], changed["workload"]) == (None, 3600, {"said": "two"})
+    assert noetl("schedule", "edit", name).returncode == 2
+    assert noetl("schedule", "edit", "absent-one", "--every", "1h").returncode == 2

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 import msgspec
 
@@ -29,6 +30,7 @@ from noetl.ports.store import (
     check_owner,
     custody_after,
     family_over,
+    glob_of,
     newest_format,
     outdated,
     page_start,
@@ -428,7 +430,7 @@ def _matches(summary: Summary, find: Find) -> bool:
     part = (find.text or "").lower()
     return (
         find.status in (None, summary.status)
-        and find.path in (None, summary.path)
+        and (find.path is None or fnmatchcase(summary.path, glob_of(find.path)))
         and find.parent in (None, summary.parent)
         and find.by in (None, summary.requested_by)
         and summary.execution_id.startswith(find.prefix)

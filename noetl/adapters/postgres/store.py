@@ -28,6 +28,8 @@ from noetl.ports.store import (
     Summary,
     check_append,
     custody_after,
+    is_pattern,
+    like_of,
     page_start,
     unknown_execution,
     unknown_playbook,
@@ -39,6 +41,7 @@ DELETED_AT_ONCE = 100  # executions in one transaction, so that others need not 
 _CONDITIONS = {
     "status": "status = {}",
     "path": "path = {}",
+    "pattern": "path like {}",
     "prefix": "execution_id >= {0} and execution_id < {0} || '~'",
     "text": "(strpos(execution_id, {0}) > 0 or strpos(lower(path), {0}) > 0)",
     "since": "requested_at >= {}",
@@ -120,7 +123,9 @@ class PostgresStore(SqlStore):
     async def executions(self, find: Find = EVERY) -> Listed:
         """Executions, the newest first."""
         text, start = find.text and find.text.lower(), page_start(find.cursor)
-        fields = {**msgspec.structs.asdict(find), "text": text, "start": start}
+        fields = {**msgspec.structs.asdict(find), "text": text, "start": start, "pattern": None}
+        if find.path is not None and is_pattern(find.path):
+            fields["path"], fields["pattern"] = None, like_of(find.path)
         values = {name: fields[name] for name in _CONDITIONS if fields[name] not in (None, "")}
         wheres = [
             _CONDITIONS[name].format(f"${place}::{_TYPES.get(name, 'text')}")

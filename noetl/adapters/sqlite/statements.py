@@ -51,7 +51,7 @@ PROJECTION = (
 EXECUTION = f"SELECT {SUMMARY} FROM executions WHERE execution_id = ?"
 EXECUTION_BY_KEY = f"SELECT {SUMMARY} FROM executions WHERE idempotency_key = ?"
 _FILTER = (
-    "(:status IS NULL OR status = :status) AND (:path IS NULL OR path = :path) "
+    "(:status IS NULL OR status = :status) AND (:path IS NULL OR path GLOB :path) "
     "AND (:children OR parent IS NULL) AND (:by IS NULL OR requested_by = :by) "
     "AND (:since IS NULL OR requested_at >= :since) "
     "AND (:until IS NULL OR requested_at <= :until) AND (:start IS NULL OR id < :start) "

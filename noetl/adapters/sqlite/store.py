@@ -29,6 +29,7 @@ from noetl.ports.store import (
     Row,
     StoredLog,
     Summary,
+    glob_of,
     page_start,
     unknown_execution,
     unknown_playbook,
@@ -89,7 +90,9 @@ class SqliteStore(SqlStore):
         leads = {"prefix": find.prefix or None, "parent": find.parent, "by": find.by}
         lead = next((name for name, value in leads.items() if value is not None), "")
         start, text = page_start(find.cursor), find.text and find.text.lower()
-        values = {**msgspec.structs.asdict(find), "start": start, "text": text, "limit": find.limit + 1}
+        path = None if find.path is None else glob_of(find.path)
+        values = {**msgspec.structs.asdict(find), "path": path, "start": start, "text": text}
+        values["limit"] = find.limit + 1
         rows = await self._reader.rows(sql.EXECUTIONS[lead], values)
         more = str(rows[find.limit - 1][0]) if len(rows) > find.limit else None
         return Listed([Summary(*row[1:]) for row in rows[: find.limit]], more)

@@ -17,17 +17,19 @@ class RunChoices(options.OutputChoices):
     until: str | None
     detach: bool
     idempotency_key: str | None
+    version: int | None
     fail_on_errors: bool
     resume: bool
 
 
-NewRunOption = Literal["assignments", "input_file", "until", "detach", "idempotency_key"]
+NewRunOption = Literal["assignments", "input_file", "until", "detach", "idempotency_key", "version"]
 FOR_A_NEW_RUN: dict[str, NewRunOption] = {
     "--set": "assignments",
     "--input": "input_file",
     "--until": "until",
     "--detach": "detach",
     "--idempotency-key": "idempotency_key",
+    "--version": "version",
 }
 SERVER = "Run on this server: its address, or the name of a context."
 
@@ -40,6 +42,12 @@ SERVER = "Run on this server: its address, or the name of a context."
     multiple=True,
     metavar="KEY=VALUE",
     help="Set a workload key; typed as YAML, dotted.",
+)
+@click.option(
+    "--version",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Not the newest version of a registered playbook.",
 )
 @click.option("--input", "input_file", metavar="FILE|-", help="Workload values from a JSON or YAML file.")
 @options.output_options
@@ -77,12 +85,17 @@ async def command(playbook: str | None, **choices: Unpack[RunChoices]) -> int:
     if playbook is None:
         return await run_flow.resume(viewer, LAST)
     key, until = choices["idempotency_key"], choices["until"]
-    ask = Ask(workload=payload, idempotency_key=key, until=until, by=caller())
+    ask = Ask(version=choices["version"], workload=payload, idempotency_key=key, until=until, by=caller())
     return await run_flow.run(viewer, playbook, ask, detach=choices["detach"])
 
 
 def _check(playbook: str | None, choices: RunChoices) -> None:
     """Refuse what cannot be meant together."""
+    if playbook is not None and choices["version"] is not None:
+        from noetl.cli.playbooks.playbook_text import is_file
+
+        if is_file(playbook):
+            raise click.UsageError(f"--version is of a registered playbook; '{playbook}' is a file")
     if choices["resume"] and playbook is not None:
         raise click.UsageError("--resume goes on with the newest execution; it takes no playbook")
     if not choices["resume"] and playbook is None:

@@ -11,12 +11,18 @@ from noetl.cli.connection.caller import caller
 from noetl.cli.terminal import emit, emit_json, emit_list, note, width_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from noetl.ports.schedule import Schedule
+
+TICKS = 5
 
 EPILOG = """\b
 Examples:
   noetl schedule add nightly team/load --cron '0 3 * * *' --timezone Europe/Berlin
   noetl schedule add poll team/poll --every 15m --set source=api
+  noetl schedule add morning team/report --cron @daily --timezone Europe/Berlin
+  noetl schedule edit nightly --cron '0 4 * * *'
   noetl schedule list
   noetl schedule pause nightly
   noetl schedule run nightly
@@ -34,7 +40,9 @@ def command() -> None:
 @click.argument("name")
 @click.argument("path")
 @click.option(
-    "--cron", metavar="EXPRESSION", help="Minute, hour, day, month, weekday, as in '0 3 * * MON-FRI'."
+    "--cron",
+    metavar="EXPRESSION",
+    help="Minute, hour, day, month, weekday, as in '0 3 * * MON-FRI'; or @hourly, @daily, @weekly, @monthly.",
 )
 @click.option("--timezone", metavar="NAME", default="UTC", show_default=True, help="Where its hours are.")
 @click.option("--every", type=Span(), metavar="SPAN", help="An interval instead, as in 30s, 15m or 1d.")
@@ -70,12 +78,63 @@ async def add(
     ask.every_s = None if every is None else every // 1000
     async with connect(make=True) as connection:
         schedule = await connection.front.put_schedule(ask, new=True)
+        served = connection.url is not None
     if as_json:
         emit_json(schedule_facts(schedule))
         return
-    when = f"next at {_moment(schedule.next_at)}" if schedule.next_at is not None else "paused"
-    note(f"schedule {name}: {schedule_words(schedule)}, {when}")
-    note("a server starts it: noetl server start, or noetl dev")
+    _tell(schedule)
+    if not served:
+        note("a server starts it: noetl server start, or noetl dev")
+
+
+@command.command("edit")
+@click.argument("name")
+@click.option("--path", metavar="PATH", help="Start another registered playbook.")
+@click.option("--cron", metavar="EXPRESSION", help="Other times, or a word such as @daily.")
+@click.option("--timezone", metavar="NAME", help="Where its hours are.")
+@click.option("--every", type=Span(), metavar="SPAN", help="An interval instead, as in 30s, 15m or 1d.")
+@options.workload
+@click.option(
+    "--catch-up", type=click.Choice(["one", "skip"]), help="Of ticks that passed, fire one, or none."
+)
+@options.server
+@options.as_json
+async def edit(
+    name: str,
+    *,
+    as_json: bool,
+    path: str | None,
+    cron: str | None,
+    timezone: str | None,
+    every: int | None,
+    catch_up: Literal["one", "skip"] | None,
+    **start: Unpack[options.WorkloadChoices],
+) -> None:
+    """Change a schedule in place: what is not given stays. A workload is replaced as a whole."""
+    from noetl.ports.schedule import schedule_facts
+
+    if cron is not None and every is not None:
+        raise click.UsageError("a schedule has either --cron or --every")
+    changes: dict[str, object] = {"path": path, "timezone": timezone, "catch_up": catch_up}
+    if start["file"] is not None or start["assignments"]:
+        changes["workload"] = options.playbook_start(path or "", start)["workload"]
+    changes = {
+        field: value for field, value in {**changes, "version": start["version"]}.items() if value is not None
+    }
+    if cron is not None or every is not None:
+        changes |= {"cron": cron, "every_s": None if every is None else every // 1000}
+    if not changes:
+        raise click.UsageError("say what is to change, as in: --cron '0 4 * * *'")
+    schedule = await _change(name, changes)
+    if as_json:
+        emit_json(schedule_facts(schedule))
+    else:
+        _tell(schedule)
+
+
+def _tell(schedule: "Schedule") -> None:
+    when = f"next at {_local(schedule, schedule.next_at)}" if schedule.next_at is not None else "paused"
+    note(f"schedule {schedule.name}: {schedule_words(schedule)}, {when}")
 
 
 @command.command("list")
@@ -90,7 +149,7 @@ async def list_schedules(as_json: bool) -> None:
     width = width_of(schedule.name for schedule in schedules)
 
     def line(schedule: "Schedule") -> str:
-        when = f"next {_moment(schedule.next_at)}" if schedule.next_at is not None else "paused"
+        when = f"next {_local(schedule, schedule.next_at)}" if schedule.next_at is not None else "paused"
         trouble = f"  last tick failed: {schedule.last_error}" if schedule.last_error is not None else ""
         trouble += f"  {schedule.skipped.total} ticks skipped so far" if schedule.skipped is not None else ""
         return f"{schedule.name:<{width}}  {when}  {schedule_words(schedule)}  {schedule.path}{trouble}"
@@ -108,7 +167,7 @@ async def show(name: str, as_json: bool) -> None:
     import msgspec
 
     from noetl.cli.connection.connection import call_front
-    from noetl.control.schedules import skipped_words
+    from noetl.control.schedules import next_ticks, skipped_words
     from noetl.ports.schedule import schedule_facts
 
     schedule = await call_front(lambda front: front.schedule(name))
@@ -118,7 +177,8 @@ async def show(name: str, as_json: bool) -> None:
     version = f" v{schedule.version}" if schedule.version is not None else ""
     emit(f"{schedule.name}: {schedule_words(schedule)}\nplaybook: {schedule.path}{version}")
     emit(f"workload: {msgspec.json.encode(schedule.workload).decode()}")
-    emit(f"next: {_moment(schedule.next_at) if schedule.next_at is not None else 'paused'}")
+    following = [_local(schedule, tick) for tick in next_ticks(schedule, TICKS)]
+    emit(f"next: {(chr(10) + ' ' * 6).join(following) or 'paused'}")
     if schedule.last_at is not None:
         did = schedule.last_error or f"execution {schedule.last_execution}"
         emit(f"last: {_moment(schedule.last_at)}  {did}")
@@ -152,10 +212,14 @@ async def pause(name: str) -> None:
 async def resume(name: str) -> None:
     """Let a paused schedule go on with its next tick."""
     schedule = await _set_enabled(name, enabled=True)
-    note(f"resumed {name}: next at {_moment(schedule.next_at)}")
+    note(f"resumed {name}: next at {_local(schedule, schedule.next_at or 0)}")
 
 
 async def _set_enabled(name: str, *, enabled: bool) -> "Schedule":
+    return await _change(name, {"enabled": enabled})
+
+
+async def _change(name: str, changes: "Mapping[str, object]") -> "Schedule":
     import msgspec
 
     from noetl.cli.connection.connection import connect
@@ -164,9 +228,7 @@ async def _set_enabled(name: str, *, enabled: bool) -> "Schedule":
     async with connect() as connection:
         current = msgspec.structs.asdict(await connection.front.schedule(name))
         request = {field: current[field] for field in ScheduleAsk.__struct_fields__}
-        return await connection.front.put_schedule(
-            ScheduleAsk(**{**request, "enabled": enabled, "by": caller()})
-        )
+        return await connection.front.put_schedule(ScheduleAsk(**{**request, **changes, "by": caller()}))
 
 
 @command.command("run")
@@ -185,6 +247,18 @@ def schedule_words(schedule: "Schedule") -> str:
     if schedule.cron is None:
         return f"every {schedule.every_s} s"
     return f"'{schedule.cron}' {schedule.timezone}"
+
+
+def _local(schedule: "Schedule", ms: int) -> str:
+    """A tick as clocks in the schedule's time zone show it, with how far they are from UTC."""
+    from datetime import datetime
+
+    from noetl.control.schedules import zone
+
+    shown = datetime.fromtimestamp(ms / 1000, zone(schedule.timezone))
+    return (
+        f"{shown:%Y-%m-%d %H:%M:%S} UTC" if schedule.timezone == "UTC" else f"{shown:%Y-%m-%d %H:%M:%S %z %Z}"
+    )
 
 
 def _moment(ms: int | None) -> str:

@@ -16,6 +16,7 @@ from noetl.cli.terminal import Paint, Tone, colourful, emit, emit_json, note
 from noetl.core.event import Event, envelope
 from noetl.dsl.diagnostic import finding_fields
 from noetl.errors import PlaybookError
+from noetl.json_value import Json
 from noetl.ports.answers import ExecutionAnswer
 
 LOOP_LINE_S = 10.0  # how often a long loop says in a log file how far it is
@@ -63,6 +64,14 @@ class EventWatch(Watch):
         note(result["execution_id"])
 
 
+def emit_output(output: Json, *, raw: bool) -> None:
+    """Print what a run gave, as JSON; a text as it is where that is wanted."""
+    if raw and isinstance(output, str):
+        emit(output)
+    else:
+        emit_json(output)
+
+
 class TextWatch(Watch):
     """For a person or a log file: a line as each step ends, and a closing tally."""
 
@@ -103,7 +112,7 @@ class TextWatch(Watch):
     def ended(self, result: ExecutionAnswer) -> None:
         """The output as data, then the tally, then what failed and what can be done."""
         if result["status"] == "completed" and result["output"] is not None:
-            emit_json(result["output"])
+            emit_output(result["output"], raw=self.raw)
         lines = [] if self.quiet else tally_lines(result, self.paint)
         for line in lines + self._next(result):
             note(line)

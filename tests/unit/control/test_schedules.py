@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from noetl.adapters.memory.store import MemoryStore
-from noetl.control.schedules import LATE_MS, ScheduleBook, next_tick, skipped_words
+from noetl.control.schedules import LATE_MS, ScheduleBook, next_tick, next_ticks, skipped_words
 from noetl.core.event import iso
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.front import Ask, Started
@@ -34,6 +34,11 @@ def cron(text: str, zone: str = "Europe/Berlin") -> Schedule:
         ("0 3 * * *", "2026-11-15T03:00", "2026-11-16T03:00"),
         ("*/15 9-17 * * MON-FRI", "2026-11-13T17:45", "2026-11-16T09:00"),
         ("0 0 L * *", "2026-02-10T00:00", "2026-02-28T00:00"),
+        ("@hourly", "2026-02-10T00:30", "2026-02-10T01:00"),
+        ("@daily", "2026-02-10T00:00", "2026-02-11T00:00"),
+        ("@weekly", "2026-02-10T00:00", "2026-02-15T00:00"),
+        ("@monthly", "2026-02-10T00:00", "2026-03-01T00:00"),
+        ("@yearly", "2026-02-10T00:00", "2027-01-01T00:00"),
         ("0 0 29 2 *", "2026-03-01T00:00", "2028-02-29T00:00"),
         ("0 12 * * SUN#1", "2026-11-02T00:00", "2026-12-06T12:00"),
         # the clock goes from 02:00 to 03:00: what lies between happens when it is over, once
@@ -316,3 +321,18 @@ async def test_a_run_by_hand_leaves_the_ticks_where_they_are(world: World) -> No
     assert (world.asked[0].by, world.asked[0].idempotency_key) == ("ann", None)
     assert world.asked[0].workload == {"n": 1}
     assert await world.store.schedule("s") == made
+
+
+def test_a_word_that_is_none_is_refused_with_those_that_are() -> None:
+    with pytest.raises(RequestError, match="'@fortnightly' is no word") as raised:
+        next_tick(cron("@fortnightly"), 0)
+    assert "@daily" in (raised.value.hint or "")
+
+
+def test_the_next_ticks_follow_the_clock_of_the_zone() -> None:
+    schedule = cron("30 1 * * *")
+    schedule.next_at = next_tick(schedule, ms("2026-10-24T12:00"))
+    shown = [datetime.fromtimestamp(tick / 1000, BERLIN).isoformat() for tick in next_ticks(schedule, 3)]
+    assert shown == ["2026-10-25T01:30:00+02:00", "2026-10-26T01:30:00+01:00", "2026-10-27T01:30:00+01:00"]
+    schedule.next_at = None
+    assert next_ticks(schedule, 3) == []

@@ -124,7 +124,12 @@ def test_knobs_are_taken_out_of_the_effective_spec():
         (Failed("odd", "it is odd", code="7", retryable=True), "odd", True, "it is odd"),
         (ValueProblem("no form", hint="use null"), "value", False, "no form; use null"),
         (BackendError("gone"), "backend", True, "gone"),
-        (MissingExtra("driver", "extra"), "missing_extra", False, 'pip install "noetl[extra]"'),
+        (
+            MissingExtra("driver", "extra"),
+            "missing_extra",
+            False,
+            'add the extra "extra" where this was installed from: pip install "PATH[extra]"',
+        ),
     ],
 )
 async def test_every_failure_we_can_name_becomes_an_envelope(problem, kind, retryable, words):

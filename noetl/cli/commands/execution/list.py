@@ -22,7 +22,9 @@ NONE = "no executions; start one with: noetl run FILE"
 
 @click.command("list", cls=Command)
 @click.option("--status", type=click.Choice(STATUSES), help="Only executions of this status.")
-@click.option("--path", metavar="PATH", help="Only executions of this playbook.")
+@click.option(
+    "--path", metavar="PATH", help="Only executions of this playbook; * and ? stand for any characters."
+)
 @click.option(
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="How many."
 )
@@ -41,7 +43,10 @@ async def command(status: str | None, path: str | None, limit: int, *, children:
         async with connect(settings) as connection:
             find = Find(status=status, path=path, children=children)
             rows = await _rows(connection, find, limit)
-    empty = "no such executions; see all with: noetl execution list" if status or path else NONE
+    others = "" if children else "(--all: also those that other executions started)"
+    empty = (
+        f"no such executions; see all with: noetl execution list {others}".strip() if status or path else NONE
+    )
     emit_list(rows, _line, fields=dict, empty=empty, as_json=as_json)
 
 

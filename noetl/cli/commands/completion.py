@@ -1,0 +1,26 @@
+"""`noetl completion`: the script that lets a shell complete commands, options and files."""
+
+import click
+
+from noetl.cli.terminal import emit
+
+SHELLS = ("bash", "zsh", "fish")
+EPILOG = """\b
+Examples:
+  noetl completion bash >> ~/.bash_completion
+  noetl completion zsh >> ~/.zshrc
+  noetl completion fish > ~/.config/fish/completions/noetl.fish
+"""
+
+
+@click.command("completion", epilog=EPILOG)
+@click.argument("shell", type=click.Choice(SHELLS))
+def command(shell: str) -> None:
+    """Print the script that lets a shell complete commands and options."""
+    from click.shell_completion import get_completion_class
+
+    from noetl.cli.main import root
+
+    completion = get_completion_class(shell)
+    assert completion is not None, "click knows every shell that can be chosen"
+    emit(completion(root, {}, "noetl", "_NOETL_COMPLETE").source())

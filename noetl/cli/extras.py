@@ -1,0 +1,31 @@
+"""Which extra brings a module, so that what is not installed is named and not shown as a bug."""
+
+from noetl.errors import MissingExtra
+
+EXTRA_OF = {
+    "argon2": "auth",
+    "arro3": "parquet",
+    "asyncpg": "postgres",
+    "duckdb": "duckdb",
+    "fastapi": "server",
+    "httptools": "speed",
+    "joserfc": "auth",
+    "nats": "nats",
+    "obstore": "server",
+    "opentelemetry": "otel",
+    "prometheus_client": "server",
+    "pydantic": "server",
+    "pytz": "duckdb",
+    "starlette": "server",
+    "structlog": "server",
+    "uvicorn": "server",
+    "uvloop": "speed",
+}
+
+
+def missing_extra(error: BaseException) -> MissingExtra | None:
+    """The extra that is not installed, when that is what an error says."""
+    if not isinstance(error, ModuleNotFoundError) or error.name is None:
+        return None
+    module = error.name.partition(".")[0]
+    return MissingExtra(module, EXTRA_OF[module]) if module in EXTRA_OF else None

@@ -1,0 +1,122 @@
+"""What makes a command line pleasant: completion, raw output, versions, patterns, hints, extras by name."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.acceptance.conftest import NOETL, Noetl
+from tests.acceptance.playbooks import document
+from tests.acceptance.running import audit_all
+
+
+def say(text: str, name: str = "say") -> str:
+    return document(f"- {{step: say, tool: {{kind: noop, output: {json.dumps(text)}}}}}", name=name)
+
+
+@pytest.fixture(autouse=True)
+def audited(tmp_path):
+    yield
+    audit_all(tmp_path)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_is_taught_to_complete(noetl: Noetl, shell: str) -> None:
+    done = noetl("completion", shell)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "_NOETL_COMPLETE" in done.stdout
+
+
+def test_commands_and_options_are_completed(noetl: Noetl) -> None:
+    asked = {"_NOETL_COMPLETE": "bash_complete", "COMP_WORDS": "noetl execution re", "COMP_CWORD": "2"}
+    done = subprocess.run([NOETL], env={**os.environ, **asked}, capture_output=True, text=True, check=False)
+    names = [line.partition(",")[2] for line in done.stdout.splitlines()]
+    assert {"release", "replay", "rerun", "resume", "retry"} == set(names)
+
+
+@pytest.mark.anywhere
+def test_a_text_is_printed_as_it_is(noetl: Noetl) -> None:
+    (noetl.folder / "say.yaml").write_text(say('two\n"lines"'))
+    assert noetl("run", "say.yaml").stdout == '"two\\n\\"lines\\""\n'
+    assert noetl("run", "say.yaml", "--raw").stdout == 'two\n"lines"\n'
+    assert noetl("run", "say.yaml", "--raw", "--json").returncode == 2
+
+
+@pytest.mark.anywhere
+def test_an_older_version_is_run(noetl: Noetl) -> None:
+    name = f"say-{noetl.folder.name}"
+    for number in (1, 2):
+        (noetl.folder / "say.yaml").write_text(say(f"version {number}", name))
+        assert noetl("register", "say.yaml").returncode == 0
+    (noetl.folder / "say.yaml").unlink()
+    assert noetl("run", f"tests/{name}", "--version", "1").stdout == '"version 1"\n'
+    assert noetl("run", f"tests/{name}").stdout == '"version 2"\n'
+    assert noetl("run", "say.yaml", "--version", "1").returncode == 2
+
+
+@pytest.mark.anywhere
+def test_a_path_may_be_a_pattern(noetl: Noetl) -> None:
+    names = [f"{end}-{noetl.folder.name}" for end in ("alpha", "beta")]
+    for name in names:
+        (noetl.folder / "say.yaml").write_text(say("x", name))
+        assert noetl("run", "say.yaml").returncode == 0
+
+    def listed(pattern: str) -> list[str]:
+        rows = json.loads(noetl("execution", "list", "--path", pattern, "--json").stdout)
+        return sorted(row["playbook"]["path"] for row in rows)
+
+    assert listed(f"tests/*-{noetl.folder.name}") == [f"tests/{name}" for name in names]
+    assert listed(f"tests/alph?-{noetl.folder.name}") == [f"tests/{names[0]}"]
+    assert "--all" in noetl("execution", "list", "--path", "nowhere/*").stderr
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("logs", "noetl execution logs @last"),
+        ("status", "noetl execution show"),
+        ("deploy", "noetl register"),
+    ],
+)
+def test_words_of_other_programs_are_answered_with_what_is_meant(noetl: Noetl, word: str, meant: str) -> None:
+    done = noetl(word)
+    assert done.returncode == 2
+    assert meant in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "command", "extra"),
+    [
+        ("fastapi", ["dev"], "server"),
+        ("uvicorn", ["server", "start"], "server"),
+        ("asyncpg", ["db", "status"], "postgres"),
+    ],
+)
+def test_an_extra_that_is_not_installed_is_named(
+    noetl: Noetl, module: str, command: list[str], extra: str
+) -> None:
+    hide = (
+        "import sys\n"
+        "class Hide:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name.partition('.')[0] == {module!r}:\n"
+        f"            raise ModuleNotFoundError('No module named {module}', name=name)\n"
+        "sys.meta_path.insert(0, Hide())\n"
+        "from noetl.cli.main import main\n"
+        f"main({command!r})\n"
+    )
+    environment = {**noetl.environment, "NOETL_STORE": "postgresql://nobody@127.0.0.1:1/none"}
+    if extra == "server":
+        del environment["NOETL_STORE"]
+    done = subprocess.run(
+        [sys.executable, "-c", hide],
+        cwd=noetl.folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"error[missing-extra]: {module} is not installed" in done.stderr, done.stderr
+    assert f"PATH[{extra}]" in done.stderr
