@@ -6,6 +6,7 @@ have begun is given out again. Silence is measured in the time of this process a
 have been broken (worker_silence.py); the core decides what follows from it.
 """
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,7 +19,10 @@ from noetl.core.shapes import Output
 from noetl.core.state import Lease
 from noetl.ports.front import Worker
 from noetl.ports.link import Heartbeat, Hello, Push, WorkerChannel, beat_s
+from noetl.ports.link_protocol import SPOKEN
 
+_LOG = logging.getLogger("noetl.link")
+NOT_UNDERSTOOD_MOST = 3  # of one beat are said
 LEFT_S = 0.25  # workers that were hinted at ask at once: what waits longer is for whoever asks
 RECENT_BEATS = 2  # a worker that was heard within so many is given orders unasked
 UNHEARD_BEATS = 3  # an order that its worker does not mention after so many beats never reached it
@@ -277,6 +281,10 @@ class WorkerLeases:
         """A worker says what it holds: what it was given is renewed; what was not heard is said again."""
         worker_id = self.meet(beat.hello)
         self._workers[worker_id].beat = beat
+        for what in beat.not_understood[:NOT_UNDERSTOOD_MOST]:
+            _LOG.warning(
+                "worker %s (release %s) does not know: %s", worker_id, beat.hello.version, what[:200]
+            )
         for execution_id, lease, epoch in beat.held:
             if not self.holds(execution_id, lease, epoch, worker_id):
                 continue
@@ -394,4 +402,5 @@ class WorkerLeases:
             bool(beat and beat.draining),
             leases,
             beat.finished if beat else 0,
+            SPOKEN.highest_shared(hello.spoken) or 0,
         )

@@ -75,6 +75,7 @@ class Worker(msgspec.Struct, omit_defaults=True):
     draining: bool = False
     leases: list[dict[str, int | str]] = []  # execution_id, step_run_id, epoch, since
     finished: int = 0  # orders since it started
+    protocol: int = 0  # the version that it and this server speak to each other
 
 
 class TokenBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

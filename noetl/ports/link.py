@@ -12,6 +12,7 @@ import msgspec
 
 from noetl.core.message import Answer, Payload, Report, WorkOrder
 from noetl.core.shapes import Output
+from noetl.ports.link_protocol import ProtocolRange
 
 BEATS_PER_LEASE = 4  # how often a worker is heard in the time after which it counts as silent
 BEAT_MOST_S = 1.0
@@ -33,6 +34,7 @@ class Hello(msgspec.Struct, omit_defaults=True):
     started_at: int
     version: str = ""
     host: str = ""
+    spoken: ProtocolRange = ProtocolRange(1, 1)  # versions of this protocol
 
 
 class TakeRequest(msgspec.Struct, omit_defaults=True):
@@ -82,6 +84,7 @@ class Heartbeat(msgspec.Struct, omit_defaults=True):
     running: int = 0
     finished: int = 0
     draining: bool = False
+    not_understood: list[str] = []  # what servers told since the last beat that this worker does not know
 
 
 class Push(msgspec.Struct, omit_defaults=True):

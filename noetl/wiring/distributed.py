@@ -23,6 +23,7 @@ from noetl.dsl.load import load
 from noetl.errors import InvariantViolation, RequestError
 from noetl.ports.front import Worker
 from noetl.ports.link import ConnectionAcceptor, Hello
+from noetl.ports.link_protocol import SPOKEN
 from noetl.ports.results import Results
 from noetl.ports.store import Store
 from noetl.settings import Settings
@@ -206,6 +207,7 @@ async def working(settings: Settings) -> AsyncIterator[RemoteWorker]:
         link.open()
         await worker.look_for_servers()
         beats = asyncio.create_task(worker.beats())
+        worker.keep_looking()
         try:
             yield worker
         finally:
@@ -228,6 +230,7 @@ def _worker(
         link.now(),
         __version__,
         socket.gethostname(),
+        SPOKEN,
     )
     programs = Programs(compile_text)
     worker = RemoteWorker(link, hello, programs, settings.lease_s)

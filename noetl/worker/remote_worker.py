@@ -31,6 +31,9 @@ _LOG = logging.getLogger("noetl.worker")
 PROGRAMS_KEPT = 256
 BEGUN_KEPT = 10_000
 LOOK_S = 1.0
+LOOK_AGAIN_S = 5.0
+REFUSED_S = 10.0  # so long every server that answers must refuse us before we believe it
+UNKNOWN_KEPT = 3
 Compile = Callable[[str, str], Program]  # digest and text
 
 
@@ -55,6 +58,7 @@ class RemoteReports:
                 ReportRequest(execution_id, report, worker.hello.worker_id, room)
             )
             orders = answered.next
+            worker.welcomed()
             return answered.answer
         finally:
             worker.received(orders, room)
@@ -122,7 +126,9 @@ class RemoteWorker:
         self._again: set[str] = set()  # servers that hinted while they were being asked
         self._number = 0
         self._begun: OrderedDict[tuple[str, str, int], None] = OrderedDict()
-        self._welcome = False  # a server lets us work
+        self._welcome = False  # a server lets us work, or did
+        self._refused_since: float | None = None
+        self._not_understood: list[str] = []
         self.refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[None]] = set()
         link.on_hint = self.hinted
@@ -183,7 +189,7 @@ class RemoteWorker:
         try:
             if room:
                 orders = await self.link.take_from(server, TakeRequest(self.hello, room))
-                self._welcome = True
+                self.welcomed()
         except BackendError:
             return  # the next hint asks again
         except RequestError as error:
@@ -203,9 +209,31 @@ class RemoteWorker:
     async def _look(self) -> None:
         try:
             await self.link.which()
-            self._welcome = True
+            self.welcomed()
         except RequestError as error:
             self._give_up(error)
+            self._still_refused(error)
+
+    def welcomed(self) -> None:
+        """A server lets us work."""
+        self._welcome, self._refused_since = True, None
+
+    def keep_looking(self) -> None:
+        """See from time to time that a server still lets us work; whoever is refused by all is to end."""
+
+        async def look() -> None:
+            while True:
+                await asyncio.sleep(LOOK_AGAIN_S)
+                await self._look()
+
+        self._go(look())
+
+    def _still_refused(self, error: RequestError) -> None:
+        now = asyncio.get_running_loop().time()
+        self._refused_since = now if self._refused_since is None else self._refused_since
+        if now - self._refused_since >= REFUSED_S and not self.refused.done():
+            message = f"every server that answers refuses this worker, which worked before: {error.message}"
+            self.refused.set_exception(type(error)(message, hint=error.hint))
 
     def _give_up(self, error: RequestError) -> None:
         """A server does not let us work; while others do, that is its own affair."""
@@ -218,8 +246,10 @@ class RemoteWorker:
             return
         if push.what == "deliver":
             self.pool.deliver(push.execution_id, push.lease, push.address, push.task, push.output)
-        else:
+        elif push.what in ("stop", "give_back"):
             self.pool.recall(push.execution_id, push.lease, push.what == "give_back")
+        elif len(self._not_understood) < UNKNOWN_KEPT:
+            self._not_understood.append(f"{push.what[:40]!r} of a lease")
 
     # What is held
 
@@ -236,9 +266,10 @@ class RemoteWorker:
     def beat(self) -> None:
         """Tell what is held."""
         self._number += 1
-        pool = self.pool
+        pool, unknown = self.pool, self._not_understood
+        self._not_understood = []
         self.link.tell(
-            Heartbeat(self.hello, self._number, self.held(), pool.busy, pool.finished, pool.draining)
+            Heartbeat(self.hello, self._number, self.held(), pool.busy, pool.finished, pool.draining, unknown)
         )
 
     def _go(self, work: Coroutine[object, None, None]) -> "asyncio.Task[None]":

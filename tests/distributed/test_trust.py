@@ -99,6 +99,27 @@ async def test_a_worker_goes_on_for_the_server_that_lets_it_work(cluster: Cluste
     assert not worker.died()
 
 
+@pytest.mark.parametrize(("link", "at_work"), [("direct", True), ("nats", False)])
+async def test_a_worker_that_every_server_refuses_ends_although_it_was_welcome(
+    cluster: Cluster, web: Web, at_work: bool
+) -> None:
+    server = cluster.server(auth="true")
+    worker = cluster.worker(token=token(cluster, "worker"))
+    front = HttpFront(server.said, token(cluster, "admin"))
+    try:
+        if at_work:
+            slow = PLAIN.replace("/echo", "/slow/90")
+            await front.start(Ask(text=slow, workload={"url": web.url}))
+            await asyncio.to_thread(web.wait_for, "/slow/90", 1, WITHIN_S)
+        for known in await front.tokens():
+            if "worker" in known.scopes:
+                await front.delete_token(known.id)
+        assert await asyncio.to_thread(worker.process.wait, WITHIN_S) == 2
+        assert "refuses this worker, which worked before" in worker.printed.read_text()
+    finally:
+        await front.close()
+
+
 @OVER_NATS
 async def test_no_secret_can_be_read_on_the_bus_or_in_the_log(cluster: Cluster, web: Web) -> None:
     server = cluster.server(auth="true")

@@ -5,9 +5,11 @@ request. What is longer than a frame goes as pieces before it, beside other mess
 """
 
 import asyncio
+import logging
 import struct
 from typing import Any
 
+from noetl import __version__
 from noetl.adapters.direct.frames import (
     BINARY,
     CLOSE,
@@ -22,7 +24,10 @@ from noetl.adapters.direct.frames import (
     encode_close,
     encode_frame,
 )
+from noetl.adapters.link.error_reply import decode_error, encode_error
+from noetl.errors import RequestError
 
+_LOG = logging.getLogger("noetl.link")
 _HEAD = struct.Struct("!BI")  # kind and number
 REQUEST, ANSWER, FAILURE, NOTICE, PIECE = range(1, 6)
 PIECE_BYTES = 256 * 1024
@@ -63,6 +68,7 @@ class LinkConnection(asyncio.Protocol):
         self._budget = budget  # of messages that are not whole yet
         self._pieces: dict[int, list[bytes]] = {}
         self._unanswered = 0
+        self._warned = False
         self.transport: Any = None
         self._writable = asyncio.Event()
         self._writable.set()
@@ -182,6 +188,23 @@ class LinkConnection(asyncio.Protocol):
             return
         self._unanswered += 1
         self._write(encode_frame(PING, b"", masked=self.client))
+
+    def refuse(self, kind: int, number: int, body: bytes) -> None:
+        """Answer a message of a kind that nobody here knows; a refusal itself is noted, not answered."""
+        name = f"a notice of kind {body[:1]!r}" if kind == NOTICE else f"a message of kind {kind}"
+        if kind == FAILURE:
+            self._warn(f"the other side says: {decode_error(body).message}")
+            return
+        self._warn(f"{name} came, which release {__version__} does not know")
+        if not self.closed:
+            error = RequestError(f"{name} is nothing that release {__version__} knows")
+            self.send(FAILURE, number, encode_error(error))
+
+    def _warn(self, message: str) -> None:
+        """Say once per connection that the ends do not understand each other."""
+        if not self._warned:
+            self._warned = True
+            _LOG.warning(message)
 
     def close(self, code: int, reason: str) -> None:
         """Say why, and end."""

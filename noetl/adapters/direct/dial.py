@@ -22,12 +22,12 @@ from noetl.adapters.direct.connection import (
     LinkClosed,
     LinkConnection,
 )
-from noetl.adapters.direct.frames import UNFIT, FrameError
-from noetl.adapters.direct.handshake import VERSION, accept_key
+from noetl.adapters.direct.handshake import VERSION, accept_key, offered, read_versions
 from noetl.adapters.direct.notices import PATH, Peers
 from noetl.adapters.link.error_reply import decode_error
 from noetl.adapters.link.requests import NoAnswer
 from noetl.errors import BackendError, RequestError
+from noetl.ports.link_protocol import SPOKEN, ProtocolRange
 
 CONNECT_S = 5.0
 HEAD_BYTES = 64 * 1024
@@ -48,15 +48,18 @@ class ServerConnection(LinkConnection):
         self.peers: Peers | None = None  # what the server said of itself
         self._head = b""
         self._key = ""
+        self._spoken = SPOKEN
+        self.protocol = 0  # the version that was agreed on
         self._upgraded = False
         self.welcomed: asyncio.Future[None] = self.lost.get_loop().create_future()  # let in, and told by whom
-        self._numbers = count(1)
+        self._numbers = count()
         self._requests: dict[int, asyncio.Future[bytes]] = {}
 
     # Being let in
 
-    def greet(self, target: str, host: str, token: str | None) -> None:
+    def greet(self, target: str, host: str, token: str | None, spoken: ProtocolRange) -> None:
         """Ask to be let in."""
+        self._spoken = spoken
         self._key = b64encode(secrets.token_bytes(16)).decode()
         lines = [
             f"GET {target} HTTP/1.1",
@@ -65,6 +68,7 @@ class ServerConnection(LinkConnection):
             "Connection: Upgrade",
             f"Sec-WebSocket-Version: {VERSION}",
             f"Sec-WebSocket-Key: {self._key}",
+            f"Sec-WebSocket-Protocol: {offered(spoken)}",
             *([f"Authorization: Bearer {token}"] if token is not None else ()),
         ]
         self.transport.write("\r\n".join([*lines, "", ""]).encode())
@@ -90,6 +94,8 @@ class ServerConnection(LinkConnection):
         }
         if status == "101" and headers.get("sec-websocket-accept") == accept_key(self._key):
             self._upgraded, self._head = True, b""
+            if not self._agreed(headers.get("sec-websocket-protocol", "")):
+                return
             if rest:
                 self.data_received(rest)
             return
@@ -97,6 +103,21 @@ class ServerConnection(LinkConnection):
         if length.isdigit() and len(rest) < int(length):
             return  # why not comes in a moment
         self._refused(refusal(self.url, status, rest))
+
+    def _agreed(self, chosen: str) -> bool:
+        """Whether the server chose a version that was offered."""
+        common = (read_versions(chosen) or ProtocolRange(0, 0)).highest_shared(self._spoken)
+        if common is None:
+            self._refused(
+                RequestError(
+                    f"{self.url} speaks none of the versions of the worker protocol that were offered: "
+                    f"{self._spoken}; it answers {chosen[:80]!r}",
+                    hint="upgrade the server, or see that proxies pass Sec-WebSocket-Protocol on",
+                )
+            )
+            return False
+        self.protocol = common
+        return True
 
     def _refused(self, error: RequestError | BackendError) -> None:
         if not self.welcomed.done():
@@ -111,8 +132,9 @@ class ServerConnection(LinkConnection):
         if kind == NOTICE:
             self._on_notice(self, body)
             return
-        if kind not in (ANSWER, FAILURE):
-            raise FrameError(UNFIT, f"a message of kind {kind} is not expected here")
+        if kind not in (ANSWER, FAILURE) or (kind, number) == (FAILURE, 0):
+            self.refuse(kind, number, body)
+            return
         future = self._requests.get(number)
         if future is None or future.done():
             return  # it was given up
@@ -129,7 +151,7 @@ class ServerConnection(LinkConnection):
 
     async def request(self, what: str, body: bytes, timeout_s: float) -> bytes:
         """Ask and wait; raises NoAnswer, or the error that was answered."""
-        loop, number = asyncio.get_running_loop(), next(self._numbers) % NUMBERS
+        loop, number = asyncio.get_running_loop(), next(self._numbers) % (NUMBERS - 1) + 1  # 0: of a notice
         future: asyncio.Future[bytes] = loop.create_future()
         self._requests[number] = future
         late = loop.call_later(timeout_s, _too_late, future, what)
@@ -176,7 +198,9 @@ def refusal(url: str, status: str, body: bytes) -> RequestError | BackendError:
     return (BackendError if later else RequestError)(message, hint=None if hint is None else str(hint))
 
 
-async def dial(url: str, query: dict[str, str], token: str | None, on_notice: Notice) -> ServerConnection:
+async def dial(
+    url: str, query: dict[str, str], token: str | None, on_notice: Notice, spoken: ProtocolRange = SPOKEN
+) -> ServerConnection:
     """A link to the server at an address; raises BackendError, or RequestError when it does not want us."""
     parts = urlsplit(url)
     secure = parts.scheme == "https"
@@ -188,7 +212,7 @@ async def dial(url: str, query: dict[str, str], token: str | None, on_notice: No
             context = ssl.create_default_context() if secure else None
             await loop.create_connection(lambda: connection, parts.hostname or "", port, ssl=context)
             target = f"{parts.path.rstrip('/')}{PATH}?{urlencode(query, quote_via=quote)}"
-            connection.greet(target, parts.netloc.rpartition("@")[2], token)
+            connection.greet(target, parts.netloc.rpartition("@")[2], token, spoken)
             await connection.welcomed
     except (OSError, TimeoutError) as error:
         connection.abort("it did not answer in time")

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 import msgspec
 
+from noetl import __version__
 from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.direct.connection import NOTICE, ROOM
 from noetl.adapters.direct.dial import ServerConnection, dial
@@ -20,6 +21,7 @@ from noetl.adapters.link.requests import ANSWER_S, NoAnswer, WorkerLink
 from noetl.adapters.link.requests import ORDERS as ORDERS_DECODER
 from noetl.errors import BackendError, RequestError
 from noetl.ports.link import Heartbeat, Push, ReportReply, ReportRequest
+from noetl.ports.link_protocol import SPOKEN, ProtocolRange
 from noetl.ports.store import ServerAddress
 
 _LOG = logging.getLogger("noetl.worker")
@@ -33,10 +35,18 @@ PIECE_ROOM = ROOM - 1024  # of a request: its name and its place
 class DirectLink(WorkerLink):
     """Speaks to the servers for one worker."""
 
-    def __init__(self, urls: Sequence[str], pool: str, worker_id: str, token: str | None) -> None:
+    def __init__(
+        self,
+        urls: Sequence[str],
+        pool: str,
+        worker_id: str,
+        token: str | None,
+        spoken: ProtocolRange = SPOKEN,
+    ) -> None:
         super().__init__(pool)
+        self._spoken = spoken
         self._urls, self._token = tuple(dict.fromkeys(url.rstrip("/") for url in urls)), token
-        self._query = {"worker": worker_id, "pool": pool}
+        self._query = {"worker": worker_id, "pool": pool, "release": __version__}
         self._connections: dict[str, ServerConnection] = {}  # by the name of the server
         self._dialling: dict[ServerAddress, asyncio.Task[None]] = {}
         self._refusals: dict[ServerAddress, RequestError] = {}
@@ -83,6 +93,7 @@ class DirectLink(WorkerLink):
                 self._refusals[address] = error
                 warning = self._warn(error.message, warning)
             except BackendError as error:
+                self._refusals.pop(address, None)  # whoever refused there is not there any more
                 warning = self._warn(f"{error.message}; trying again", warning)
             self._tried.add(address)
             self._changed.set()
@@ -98,7 +109,7 @@ class DirectLink(WorkerLink):
     async def _connect(self, url: str, address: ServerAddress) -> ServerConnection:
         """A connection to a server: a new one, or the one that there is already."""
         wanted = {"server": address.server} if address.server else {}
-        connection = await dial(url, {**self._query, **wanted}, self._token, self._noticed)
+        connection = await dial(url, {**self._query, **wanted}, self._token, self._noticed, self._spoken)
         assert connection.peers is not None
         server = connection.peers.server
         existing = self._connections.get(server)
@@ -149,12 +160,15 @@ class DirectLink(WorkerLink):
             if connection.peers is not None:
                 self._meet(peers)
             connection.meet(peers)
-        elif kind == HINT and connection.peers is not None:
-            self.on_hint(connection.peers.server)
+        elif kind == HINT:
+            if connection.peers is not None:
+                self.on_hint(connection.peers.server)
         elif kind == PUSH:
             self.on_push(_PUSH.decode(body))
         elif kind == ORDERS:
             self.on_orders(self.noted(ORDERS_DECODER.decode(body)))
+        else:
+            connection.refuse(NOTICE, 0, kind)
 
     # Speaking
 

@@ -23,8 +23,8 @@ from noetl.adapters.direct.connection import (
     LinkClosed,
     LinkConnection,
 )
-from noetl.adapters.direct.frames import GOING_AWAY, REFUSED, UNFIT, FrameError
-from noetl.adapters.direct.handshake import VERSION, accept_key
+from noetl.adapters.direct.frames import GOING_AWAY, REFUSED
+from noetl.adapters.direct.handshake import VERSION, accept_key, read_versions, subprotocol
 from noetl.adapters.direct.notices import BEAT, HINT, ORDERS, PEERS, PUSH, Peers
 from noetl.adapters.eager_task import eager_task
 from noetl.adapters.link.error_reply import encode_error
@@ -39,6 +39,14 @@ from noetl.ports.link import (
     Orders,
     Push,
     WorkerApi,
+)
+from noetl.ports.link_protocol import (
+    SPOKEN,
+    Peer,
+    ProtocolRange,
+    no_common_protocol,
+    this_server,
+    unknown_request,
 )
 from noetl.ports.store import ServerAddress
 
@@ -63,6 +71,7 @@ class WorkerConnection(LinkConnection):
         super().__init__(server.pieces)
         self.transport, self._server = transport, server
         self.identity: WorkerIdentity | None = None  # None: not let in yet
+        self.protocol = 0  # the version that was agreed on
         self.checked = time.monotonic()
 
     def data_received(self, data: bytes) -> None:
@@ -79,7 +88,7 @@ class WorkerConnection(LinkConnection):
         elif kind == NOTICE and body[:1] == BEAT:
             self._server.beat(self, body[1:])
         else:
-            raise FrameError(UNFIT, f"a message of kind {kind} is not expected here")
+            self.refuse(kind, number, body)
 
     def notice(self, body: bytes) -> bool:
         """Tell the worker something, unless it is too long or there is no way; whether it was said."""
@@ -96,8 +105,11 @@ class WorkerConnection(LinkConnection):
 class LinkServer:
     """The workers that are connected to one server; how it reaches them, and answers."""
 
-    def __init__(self, server: str, now: Callable[[], int], admission: Admission) -> None:
+    def __init__(
+        self, server: str, now: Callable[[], int], admission: Admission, spoken: ProtocolRange = SPOKEN
+    ) -> None:
         self.server, self._now, self._admission = server, now, admission
+        self._self = this_server(server, spoken)
         self.pieces = Budget(PIECES_BYTES)
         self._busy = Budget(BUSY_BYTES)
         self._connections: dict[str, WorkerConnection] = {}
@@ -145,6 +157,7 @@ class LinkServer:
                 identity = await self._admission.admit(
                     request.query.get("worker", ""), request.query.get("pool", "default"), token
                 )
+                connection.protocol = self._agree(identity, request)
         except TimeoutError:
             _refuse(connection, 503, BackendError("the token could not be looked up in time"))
         except Denied as error:
@@ -170,6 +183,16 @@ class LinkServer:
         if wanted not in (None, self.server):
             raise _Misdirected(f"this is server {self.server}, not {wanted}")
 
+    def _agree(self, identity: WorkerIdentity, request: ConnectRequest) -> int:
+        spoken = read_versions(request.headers.get("sec-websocket-protocol", "")) or ProtocolRange(0, 0)
+        protocol = self._self.spoken.highest_shared(spoken)
+        if protocol is None:
+            release = request.query.get("release", "")[:40]
+            error = no_common_protocol(Peer(f"worker {identity.worker_id}", release, spoken), self._self)
+            _LOG.warning("%s; %s", error.message, error.hint)
+            raise error
+        return protocol
+
     def _enter(self, connection: WorkerConnection, identity: WorkerIdentity, key: str) -> None:
         if connection.closed:
             return
@@ -186,7 +209,8 @@ class LinkServer:
         self._connections[identity.worker_id] = connection
         head = (
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            f"Sec-WebSocket-Accept: {accept_key(key)}\r\n\r\n"
+            f"Sec-WebSocket-Accept: {accept_key(key)}\r\n"
+            f"Sec-WebSocket-Protocol: {subprotocol(connection.protocol)}\r\n\r\n"
         )
         connection.transport.write(head.encode())
         connection.notice(self._welcome())
@@ -235,10 +259,8 @@ class LinkServer:
         handler = self._handlers.get(what)
         if handler is None:
             name = what[:40].decode(errors="replace")
-            wrong = (
-                BackendError("the server stops") if not self._handlers else RequestError(f"what is {name}?")
-            )
-            self._failed(connection, number, wrong)
+            unknown = unknown_request(name, self._self, connection.protocol)
+            self._failed(connection, number, unknown if self._handlers else BackendError("the server stops"))
         elif len(self._tasks) >= BUSY_MOST or not self._busy.take(len(body)):
             self._failed(connection, number, RETRY)
         else:

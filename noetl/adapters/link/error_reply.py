@@ -3,6 +3,7 @@
 import msgspec
 
 from noetl.errors import BackendError, Conflict, Denied, NoetlError, NotFound, RequestError
+from noetl.ports.link_protocol import NoCommonProtocol, ProtocolRange
 
 ERROR_CHARS = 4000  # of a message: what it names may be as long as a question
 KINDS: dict[str, type[NoetlError]] = {
@@ -17,6 +18,7 @@ class ErrorReply(msgspec.Struct, omit_defaults=True):
     message: str
     hint: str | None = None
     again: bool = False
+    spoken: ProtocolRange | None = None  # by a server that does not speak the version it was asked in
 
 
 _decode = msgspec.json.Decoder(ErrorReply).decode
@@ -26,7 +28,8 @@ def encode_error(error: NoetlError) -> bytes:
     """An error as a reply."""
     hint = error.hint and error.hint[:ERROR_CHARS]
     again = isinstance(error, BackendError)
-    return msgspec.json.encode(ErrorReply(error.code, error.message[:ERROR_CHARS], hint, again))
+    spoken = error.spoken if isinstance(error, NoCommonProtocol) else None
+    return msgspec.json.encode(ErrorReply(error.code, error.message[:ERROR_CHARS], hint, again, spoken))
 
 
 def decode_error(reply: bytes) -> NoetlError:
@@ -35,5 +38,7 @@ def decode_error(reply: bytes) -> NoetlError:
         error_reply = _decode(reply)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return BackendError("the reply cannot be read; ask again")
+    if error_reply.spoken is not None:
+        return NoCommonProtocol(error_reply.message, hint=error_reply.hint, spoken=error_reply.spoken)
     kind = KINDS.get(error_reply.code, BackendError if error_reply.again else RequestError)
     return kind(error_reply.message, hint=error_reply.hint)

@@ -11,6 +11,7 @@ import secrets
 import struct
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from noetl.adapters.link.error_reply import decode_error, encode_error
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("noetl.nats")
 Handler = Callable[[bytes], Awaitable[bytes]]
+SubjectHandler = Callable[[str, bytes], Awaitable[bytes]]
 BodyHandler = Callable[[bytes], None]
 
 WHOLE, PART, MORE, ERROR = b"w", b"p", b"m", b"e"
@@ -178,20 +180,23 @@ class Bus:
 
     # Answering
 
-    def serve(self, subject: str, handler: Handler, queue: str = "") -> None:
-        """Answer what is asked under a subject, many at once."""
-        self._serve(subject, lambda data: self._answer_to(data, handler), queue)
+    def serve(self, pattern: str, handler: SubjectHandler, queue: str = "") -> None:
+        """Answer what is asked under the subjects of a pattern, many at once."""
+
+        def heard(message: Message) -> None:
+            handle = partial(handler, message.subject)
+            self.go(self._answer(message, lambda data: self._answer_to(data, handle)), len(message.body))
+
+        self._wire.subscribe(pattern, heard, queue)
 
     def serve_parts(self, subject: str) -> None:
         """Let those who ask fetch the parts of long answers."""
-        self._place = subject
-        self._serve(subject, self._fetched)
 
-    def _serve(self, subject: str, answer: Handler, queue: str = "") -> None:
         def heard(message: Message) -> None:
-            self.go(self._answer(message, answer), len(message.body))
+            self.go(self._answer(message, self._fetched), len(message.body))
 
-        self._wire.subscribe(subject, heard, queue)
+        self._place = subject
+        self._wire.subscribe(subject, heard)
 
     async def _answer(self, message: Message, answer_to: Handler) -> None:
         try:

@@ -10,7 +10,8 @@ from noetl.adapters.link.handlers import RequestHandler, decode, request_handler
 from noetl.adapters.link.pools import check_pool
 from noetl.adapters.link.worker_name import may_bear
 from noetl.adapters.nats import subjects
-from noetl.adapters.nats.bus import Bus, Handler
+from noetl.adapters.nats.bus import Bus, SubjectHandler
+from noetl.adapters.nats.envelope import Announcement, Enveloped, enclose, open_envelope
 from noetl.adapters.nats.signing import NoticeSigner, Question, StaleMessage, Verifier
 from noetl.core.message import WorkOrder
 from noetl.errors import BackendError, NoetlError, RequestError
@@ -22,6 +23,14 @@ from noetl.ports.link import (
     Push,
     WorkerApi,
 )
+from noetl.ports.link_protocol import (
+    SPOKEN,
+    Peer,
+    ProtocolRange,
+    no_common_protocol,
+    this_server,
+    unknown_request,
+)
 
 _encode = msgspec.json.encode
 _BEAT = msgspec.json.Decoder(Heartbeat)
@@ -30,42 +39,61 @@ DONE, REFUSED = b"o", b"e"  # what an answer begins with: both are signed
 
 
 class Sender(NamedTuple):
-    """Who signed a message: the key of a token, its name and the pools it is for."""
+    """Who signed a message: the key of a token, its name and the pools it is for; in which version."""
 
     key: bytes | None
     token: str = ""
     pools: tuple[str, ...] = ()
+    protocol: int = SPOKEN.newest
 
 
-def _sender(question: Question) -> Sender:
+def _sender(question: Question, protocol: int) -> Sender:
     token = question.token
-    return Sender(None) if token is None else Sender(question.key, token.name, tuple(token.pools))
+    if token is None:
+        return Sender(None, protocol=protocol)
+    return Sender(question.key, token.name, tuple(token.pools), protocol)
+
+
+class _KnownWorker(NamedTuple):
+    key: bytes | None
+    protocol: int
 
 
 class NatsWorkerChannel:
     """How a server reaches workers."""
 
-    def __init__(self, bus: Bus, server: str, now: Callable[[], int]) -> None:
+    def __init__(self, bus: Bus, server: str, now: Callable[[], int], spoken: ProtocolRange = SPOKEN) -> None:
         self._bus, self.server, self._now = bus, server, now
+        self.this = this_server(server, spoken)
+        self._announcement = _encode(Announcement(server, spoken))
         self._notices = NoticeSigner()
-        self._keys: dict[str, bytes | None] = {}  # what each worker is known by
+        self._known: dict[str, _KnownWorker] = {}
+
+    def agreed(self, message: Enveloped) -> Enveloped:
+        """A message in a version that is spoken here; raises NoCommonProtocol."""
+        if self.this.spoken.oldest <= message.protocol <= self.this.spoken.newest:
+            return message
+        raise no_common_protocol(Peer("the worker", "", message.spoken), self.this)
 
     def meet(self, worker_id: str | None, pool: str | None, sender: Sender) -> None:
         """A worker proves who it is; raises RequestError for the name of another, or a pool not for it."""
         if pool is not None and sender.key is not None:
             check_pool(sender.token, sender.pools, pool)
         if worker_id is not None:
-            self._meet(worker_id, sender.key)
+            self._meet(worker_id, sender.key, sender.protocol)
 
-    def _meet(self, worker_id: str, key: bytes | None) -> None:
-        if worker_id not in self._keys and not subjects.is_name(worker_id):
+    def _meet(self, worker_id: str, key: bytes | None, protocol: int) -> None:
+        known = self._known.get(worker_id)
+        if known is None and not subjects.is_name(worker_id):
             raise RequestError(
                 f"{worker_id[:80]!r} is no name of a worker", hint="letters, digits, _ . and -"
             )
-        if not may_bear(worker_id, key) or self._keys.setdefault(worker_id, key) != key:
+        if not may_bear(worker_id, key) or (known is not None and known.key != key):
             raise RequestError(f"worker {worker_id} is known by another token than this one")
-        if len(self._keys) > WORKERS_KNOWN:
-            del self._keys[next(iter(self._keys))]
+        if known is None or known.protocol != protocol:
+            self._known[worker_id] = _KnownWorker(key, protocol)
+        if len(self._known) > WORKERS_KNOWN:
+            del self._known[next(iter(self._known))]
 
     def hint(self, pool: str) -> None:
         """Tell the idle workers of a pool that there is work here."""
@@ -73,7 +101,7 @@ class NatsWorkerChannel:
 
     def alive(self) -> None:
         """Tell all workers that this server is there."""
-        self._bus.publish(subjects.ALIVE, self.server.encode())
+        self._bus.publish(subjects.ALIVE, self._announcement)
 
     def quiet_s(self) -> float:
         """For how long nothing has come from NATS."""
@@ -81,19 +109,21 @@ class NatsWorkerChannel:
 
     def push(self, worker_id: str, push: Push) -> None:
         """Tell one worker something."""
-        if worker_id in self._keys:  # else its next beat makes it known, and it is said again
+        if worker_id in self._known:  # else its next beat makes it known, and it is said again
             subject = subjects.worker(worker_id)
-            self._bus.publish(subject, self._notices.sign(subject, _encode(push), self._keys[worker_id]))
+            self._bus.publish(subject, self._signed(subject, worker_id, _encode(push)))
 
     def hand(self, worker_id: str, orders: list[WorkOrder], on_no_responder: Callable[[], None]) -> bool:
         """Give one worker orders unasked."""
-        if worker_id not in self._keys:
+        if worker_id not in self._known:
             return False
         subject = subjects.orders(worker_id)
         body = _encode(Orders(self.server, self._now(), [OrderDelivery(order) for order in orders]))
-        return self._bus.tell(
-            subject, self._notices.sign(subject, body, self._keys[worker_id]), on_no_responder
-        )
+        return self._bus.tell(subject, self._signed(subject, worker_id, body), on_no_responder)
+
+    def _signed(self, subject: str, worker_id: str, body: bytes) -> bytes:
+        known = self._known[worker_id]
+        return self._notices.sign(subject, enclose(known.protocol, self.this.spoken, body), known.key)
 
 
 def serve(
@@ -106,16 +136,17 @@ def serve(
     """Answer what is asked of this server, and of any server, by those who may ask."""
     server = channel.server
     bus.serve_parts(subjects.parts(server))
-    for what, handler in request_handlers(server, worker_api, channel.meet).items():
-        for subject, queue in ((subjects.asked(what, server), ""), (subjects.asked(what), subjects.SERVERS)):
-            bus.serve(subject, _checked(subject, handler, verifier), queue)
+    handle = _checked(channel, request_handlers(server, worker_api, channel.meet), verifier)
+    bus.serve(subjects.asked(subjects.ANYTHING, server), handle)
+    bus.serve(subjects.asked(subjects.ANYTHING), handle, subjects.SERVERS)
 
     async def heard(message: bytes) -> None:
         try:
             question = await verifier.open(subjects.BEAT, message)
             verifier.check(question)
-            beat = decode(_BEAT, question.body)
-            channel.meet(beat.hello.worker_id, beat.hello.pool, _sender(question))
+            told = channel.agreed(open_envelope(question.body))
+            beat = decode(_BEAT, told.body)
+            channel.meet(beat.hello.worker_id, beat.hello.pool, _sender(question, told.protocol))
             heartbeats.beat(beat)
         except (RequestError, StaleMessage):
             return  # whoever said it may not, or says nothing we know, or repeats what another said
@@ -130,12 +161,18 @@ def serve(
     bus.listen(subjects.ALIVE, lambda _: None)  # our own word comes back as long as we can hear
 
 
-def _checked(subject: str, handler: RequestHandler[Sender], verifier: Verifier) -> Handler:
-    async def handle(message: bytes) -> bytes:
+def _checked(
+    channel: NatsWorkerChannel, handlers: dict[str, RequestHandler[Sender]], verifier: Verifier
+) -> SubjectHandler:
+    async def handle(subject: str, message: bytes) -> bytes:
         question = await verifier.open(subject, message)
         try:
             verifier.check(question)
-            answer = DONE + await handler(question.body, _sender(question))
+            asked = channel.agreed(open_envelope(question.body))
+            what = subject.rpartition(".")[2]
+            if what not in handlers:
+                raise unknown_request(what, channel.this, asked.protocol)
+            answer = DONE + await handlers[what](asked.body, _sender(question, asked.protocol))
         except NoetlError as error:
             answer = REFUSED + encode_error(error)
         return question.sign(answer, verifier.now())

@@ -17,9 +17,12 @@ def asked(what: str, server: str | None = None) -> str:
     return f"{PREFIX}.any.{what}" if server is None else f"{PREFIX}.server.{server}.{what}"
 
 
+ANYTHING = "*"  # whatever is asked: a request that nobody knows is refused, not left without an answer
+
+
 def parts(server: str) -> str:
     """Where the parts of a server's long answers are fetched."""
-    return f"{PREFIX}.server.{server}.parts"
+    return f"{PREFIX}.parts.{server}"
 
 
 def hint(pool: str) -> str:

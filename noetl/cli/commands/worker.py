@@ -129,6 +129,8 @@ def _line(worker: dict[str, object]) -> str:
 
     ran = duration(time.time() * 1000 - ms(str(worker["started_at"])))
     parts = [f"{worker['worker_id']}  pool {worker['pool']}  up {ran}"]
+    if worker.get("version"):
+        parts.append(f"release {worker['version']}  protocol {worker.get('protocol') or 'unknown'}")
     if "pid" in worker:
         parts.append(f"pid {worker['pid']}")
     if "concurrency" in worker:

@@ -29,6 +29,7 @@ from noetl.ports.link import (
     TakeRequest,
     WorkerChannel,
 )
+from noetl.ports.link_protocol import SPOKEN, ProtocolRange
 from noetl.ports.store import AccessToken
 from noetl.server.listen import bind, url_of
 from noetl.server.listen import serve as listen
@@ -104,9 +105,13 @@ class World(Protocol):
         ...
 
     def worker(
-        self, token: int, name: str = "w", pool: str = "default"
+        self, token: int, name: str = "w", pool: str = "default", spoken: ProtocolRange = SPOKEN
     ) -> AbstractAsyncContextManager[WorkerLink]:
         """Someone with a token who says to be a worker, connected."""
+        ...
+
+    def protocol(self, worker_id: str) -> int:
+        """In which version the server speaks to a worker."""
         ...
 
     async def interrupt(self) -> None:
@@ -117,16 +122,21 @@ class World(Protocol):
 class NatsWorld:
     """Over a real NATS server."""
 
-    def __init__(self, url: str, bus: Bus, desk: Desk) -> None:
+    def __init__(self, url: str, bus: Bus, desk: Desk, spoken: ProtocolRange) -> None:
         self._url, self._bus, self.desk = url, bus, desk
-        self.channel = NatsWorkerChannel(bus, "server", lambda: NOW)
+        self.channel = NatsWorkerChannel(bus, "server", lambda: NOW, spoken)
         serve(bus, self.channel, desk, desk, Verifier(find, required=True))
 
+    def protocol(self, worker_id: str) -> int:
+        return self.channel._known[worker_id].protocol
+
     @asynccontextmanager
-    async def worker(self, token: int, name: str = "w", pool: str = "default") -> AsyncIterator[WorkerLink]:
+    async def worker(
+        self, token: int, name: str = "w", pool: str = "default", spoken: ProtocolRange = SPOKEN
+    ) -> AsyncIterator[WorkerLink]:
         bus = Bus(self._url, "test worker")
         await bus.connect()
-        link = NatsLink(bus, pool, name, Signer(bearer(token)))
+        link = NatsLink(bus, pool, name, Signer(bearer(token)), spoken)
         link.open()
         try:
             await link.which()  # what was said before has been heard: subscriptions too
@@ -147,9 +157,14 @@ class DirectWorld:
         self.url, self.desk, self.channel = url, desk, server
         server.open(desk, desk)
 
+    def protocol(self, worker_id: str) -> int:
+        return self.channel._connections[worker_id].protocol
+
     @asynccontextmanager
-    async def worker(self, token: int, name: str = "w", pool: str = "default") -> AsyncIterator[WorkerLink]:
-        link = DirectLink([self.url], pool, name, bearer(token))
+    async def worker(
+        self, token: int, name: str = "w", pool: str = "default", spoken: ProtocolRange = SPOKEN
+    ) -> AsyncIterator[WorkerLink]:
+        link = DirectLink([self.url], pool, name, bearer(token), spoken)
         link.open()
         try:
             await link.which()
@@ -163,18 +178,18 @@ class DirectWorld:
 
 
 @asynccontextmanager
-async def nats_world(url: str) -> AsyncIterator[NatsWorld]:
+async def nats_world(url: str, spoken: ProtocolRange = SPOKEN) -> AsyncIterator[NatsWorld]:
     bus = Bus(url, "test server")
     await bus.connect()
     try:
-        yield NatsWorld(url, bus, Desk())
+        yield NatsWorld(url, bus, Desk(), spoken)
     finally:
         await bus.close()
 
 
 @asynccontextmanager
-async def direct_world() -> AsyncIterator[DirectWorld]:
-    server = LinkServer("server", lambda: NOW, Admission(find, lambda: NOW, required=True))
+async def direct_world(spoken: ProtocolRange = SPOKEN) -> AsyncIterator[DirectWorld]:
+    server = LinkServer("server", lambda: NOW, Admission(find, lambda: NOW, required=True), spoken)
     bound, stopping, app = bind("127.0.0.1", 0, guarded=True), asyncio.Event(), FastAPI()
     app.state.closing = asyncio.Event()
     url = url_of(bound)

@@ -38,7 +38,7 @@ async def answered(client: Bus, subject: str, body: bytes = b"") -> bytes:
             await asyncio.sleep(0.02)
 
 
-async def echo(body: bytes) -> bytes:
+async def echo(subject: str, body: bytes) -> bytes:
     return body
 
 
@@ -139,7 +139,7 @@ async def test_more_than_can_be_dealt_with_is_as_if_it_was_not_heard(
     begun: asyncio.Queue[bytes] = asyncio.Queue()
     go_on = asyncio.Event()
 
-    async def slow(body: bytes) -> bytes:
+    async def slow(subject: str, body: bytes) -> bytes:
         begun.put_nowait(body)
         await go_on.wait()
         return body
@@ -161,7 +161,7 @@ async def test_more_than_can_be_dealt_with_is_as_if_it_was_not_heard(
 async def test_nothing_that_is_said_on_the_bus_ends_the_connection(nats_server: NatsServer) -> None:
     """Names that are no text, and errors and news that are longer than NATS lets through."""
 
-    async def fail(body: bytes) -> bytes:
+    async def fail(subject: str, body: bytes) -> bytes:
         raise NotFound("\0" * 2_000_000, hint="\0" * 2_000_000)
 
     async with connected(nats_server.url) as server, connected(nats_server.url) as client:
@@ -186,7 +186,7 @@ async def test_nothing_that_is_said_on_the_bus_ends_the_connection(nats_server: 
 async def test_an_error_that_is_the_answer_arrives_as_it_was(
     nats_server: NatsServer, kind: type[NotFound]
 ) -> None:
-    async def fail(body: bytes) -> bytes:
+    async def fail(subject: str, body: bytes) -> bytes:
         raise kind("no such thing", hint="look again")
 
     async with connected(nats_server.url) as server, connected(nats_server.url) as client:

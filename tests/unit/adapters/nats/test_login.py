@@ -65,7 +65,7 @@ async def test_another_key_and_an_unknown_authority_are_refused(server: NatsServ
         await Bus(server.url, "test", read_login(str(tmp_path / "other.nk"), None)).connect()
 
 
-async def _echo(body: bytes) -> bytes:
+async def _echo(subject: str, body: bytes) -> bytes:
     return body
 
 

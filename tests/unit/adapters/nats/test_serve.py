@@ -283,7 +283,7 @@ async def test_a_beat_makes_a_worker_known(world: World) -> None:
 async def test_a_worker_remembers_no_more_servers_than_there_can_be(world: World) -> None:
     async with world.worker(1) as link:
         for number in range(2 * SERVERS_KEPT):
-            world.server.publish(subjects.ALIVE, b"s%d" % number)
+            world.server.publish(subjects.ALIVE, b'{"server":"s%d","spoken":[1,1]}' % number)
         for bus in (world.server, link._bus):  # what was said has been heard
             await bus._wire.flush()
         assert len(link._alive) == SERVERS_KEPT
