@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from noetl.core.message import Start, StartChild
+from noetl.core.program.features import check_language, language_of
 from noetl.core.program.program import Program, compile_program
 from noetl.core.shapes import ErrorObject
 from noetl.core.values.output import problem
 from noetl.core.values.patch import deep_merge
 from noetl.dsl.diagnostic import Diagnostic
-from noetl.dsl.load import Loaded, load
+from noetl.dsl.load import Loaded, load, load_accepted
 from noetl.dsl.tool_kind import Kinds
 from noetl.dsl.yaml.source import parse
 from noetl.dsl.yaml.tree import plain
@@ -49,6 +50,7 @@ class Catalog:
     def __init__(self, store: Store, kinds: Kinds, engine: str, project: Path | None = None) -> None:
         self.store, self.kinds, self.engine, self.project = store, kinds, engine, project
         self._programs: OrderedDict[str, Program] = OrderedDict()
+        self._checked: set[str] = set()  # programs whose text passed the rules of this release
         self._warnings: dict[str, list[JsonObject]] = {}  # of the programs that have some
         self._entries: OrderedDict[str, PlaybookText] = OrderedDict()
         self._newest: OrderedDict[str, PlaybookText] = OrderedDict()  # by path; may be out of date
@@ -66,18 +68,15 @@ class Catalog:
     ) -> tuple[PlaybookText, Program]:
         """Check, compile and keep a playbook."""
         digest = digest_of(text)
-        program = self._programs.get(digest)
+        program = self._programs.get(digest) if digest in self._checked else None
         if program is None:
-            program = self._keep(await self._compiled(text, digest))
-        return await self.store.register(program.path, digest, text, file, by), program
+            program = self._keep(await _apart(self._check, text, digest))
+            self._checked.add(digest)
+        language = language_of(program.playbook)
+        return await self.store.register(program.path, digest, text, file, by, language), program
 
-    async def _compiled(self, text: str, digest: str) -> Program:
-        """The program of a text; a long one is read beside the loop, which others need meanwhile."""
-        if len(text) > LONG_TEXT:
-            return await asyncio.to_thread(self._compile, text, digest)
-        return self._compile(text, digest)
-
-    def _compile(self, text: str, digest: str) -> Program:
+    def _check(self, text: str, digest: str) -> Program:
+        """The program of a text that is new here."""
         loaded = self.load(text)
         assert loaded.playbook is not None
         warnings = [
@@ -87,19 +86,32 @@ class Catalog:
             self._warnings[digest] = warnings[:WARNINGS_RECORDED]
         return compile_program(loaded.playbook, self.kinds, digest)
 
+    def _read(self, text: str, digest: str) -> Program:
+        """The program of a text that was accepted once, by whatever release: it is not checked again."""
+        playbook = load_accepted(text, kinds=self.kinds)
+        if playbook is None:
+            raise PlaybookError(load(text, kinds=self.kinds).diagnostics)
+        return compile_program(playbook, self.kinds, digest)
+
     def _keep(self, program: Program) -> Program:
         self._programs[program.hash] = program
         if len(self._programs) > PROGRAMS_KEPT:
-            self._warnings.pop(self._programs.popitem(last=False)[0], None)
+            gone = self._programs.popitem(last=False)[0]
+            self._warnings.pop(gone, None)
+            self._checked.discard(gone)
         return program
 
     async def program(self, digest: str) -> Program:
-        """The program of a playbook's content."""
+        """The program of a playbook's content, which was accepted when it was registered.
+
+        Raises NewerFormat for one that only a newer release knows how to read.
+        """
         program = self._programs.get(digest)
         if program is not None:
             return program
         entry = await self.store.playbook(digest=digest)
-        return self._keep(await self._compiled(entry.text, digest))
+        check_language(entry.path, entry.version, entry.language)
+        return self._keep(await _apart(self._read, entry.text, digest))
 
     async def entry(self, digest: str) -> PlaybookText:
         """A playbook by its content; those asked for lately are at hand."""
@@ -175,12 +187,18 @@ class Catalog:
         )
 
     def _missing_kinds(self, program: Program) -> ErrorObject | None:
-        missing = [kind for kind in program.playbook.executor.requires_tools if kind not in self.kinds]
-        if not missing:
-            return None
-        return problem(
-            "requires", f"executor.requires names kinds that are not installed: {', '.join(missing)}"
-        )
+        playbook = program.playbook
+        missing = [kind for kind in playbook.executor.requires_tools if kind not in self.kinds]
+        if missing:
+            return problem(
+                "requires", f"executor.requires names kinds that are not installed: {', '.join(missing)}"
+            )
+        pipelines = [*playbook.steps, *playbook.workbook.values()]
+        used = dict.fromkeys(task.kind for pipeline in pipelines for task in pipeline.tasks)
+        missing = [kind for kind in used if kind not in self.kinds]
+        if missing:
+            return problem("requires", f"it has tasks of kinds that are not installed: {', '.join(missing)}")
+        return None
 
     async def child(self, execution_id: str, call: StartChild, caller: str) -> Start:
         """The request for a child execution; its `problem` says why it cannot run."""
@@ -214,6 +232,13 @@ class Catalog:
         folder = Path(origin).parent if origin else self.project
         file = (folder / path).resolve()
         return file if file.is_file() else None
+
+
+async def _apart(compiled: Callable[[str, str], Program], text: str, digest: str) -> Program:
+    """Compile a text; a long one beside the loop, which others need meanwhile."""
+    if len(text) > LONG_TEXT:
+        return await asyncio.to_thread(compiled, text, digest)
+    return compiled(text, digest)
 
 
 def _recorded(diagnostic: Diagnostic) -> JsonObject:

@@ -24,6 +24,7 @@ from noetl.core.decide import decide
 from noetl.core.deciding.synthesize import with_fragments
 from noetl.core.deciding.waits import undelivered
 from noetl.core.event import Event
+from noetl.core.formats import OLDEST_ROW_FORMAT
 from noetl.core.message import Answer, Decision, Deliver, Message, Report, Start
 from noetl.core.program.program import Program
 from noetl.core.state import State
@@ -282,7 +283,8 @@ class Engine:
         execution.fragments = frozenset(fragments)
 
     def _row(self, execution: LoadedExecution, message: Message, decision: Decision, now: int) -> Row:
-        row = encode_row(execution.state.seq, execution.head, message, decision.events, now)
+        needed = OLDEST_ROW_FORMAT if execution.program is None else execution.program.row_format
+        row = encode_row(execution.state.seq, execution.head, message, decision.events, now, needed)
         execution.head = row.hash
         if row.batch is not None:
             execution.note_batch(row.batch)

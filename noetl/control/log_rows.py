@@ -13,6 +13,7 @@ from noetl.core.deciding.waiting_status import status_of
 from noetl.core.event import Event
 from noetl.core.formats import (
     LETTER_FORMAT,
+    OLDEST_ROW_FORMAT,
     RESULT_FORMAT,
     check_events,
     check_row_format,
@@ -47,8 +48,18 @@ class _Enveloped(msgspec.Struct):
 _LETTERS = msgspec.json.Decoder(_Enveloped)
 
 
-def encode_row(last: int, head: bytes, message: Message, events: list[Event], now: int) -> Row:
-    """The row of a decision whose events end at `last`; the cause does not repeat what they say."""
+def encode_row(
+    last: int,
+    head: bytes,
+    message: Message,
+    events: list[Event],
+    now: int,
+    program: int = OLDEST_ROW_FORMAT,
+) -> Row:
+    """The row of a decision whose events end at `last`; the cause does not repeat what they say.
+
+    `program`: the oldest format in which executions of its playbook can be logged.
+    """
     body = _ENCODER.encode(events)
     batch = None
     if isinstance(message, Report):
@@ -57,7 +68,8 @@ def encode_row(last: int, head: bytes, message: Message, events: list[Event], no
     elif isinstance(message, Start):
         message = msgspec.structs.replace(message, payload=None, workload=None, diagnostics=[], kept=None)
     cause = _ENCODER.encode(message)
-    row = Row(last - len(events) + 1, last, now, cause, body, b"", batch, format=format_of_row(events))
+    row = Row(last - len(events) + 1, last, now, cause, body, b"", batch)
+    row.format = format_of_row(events, program)
     row.hash = link(head, row)
     return row
 

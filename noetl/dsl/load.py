@@ -46,6 +46,11 @@ def load(text: str | bytes, *, kinds: Kinds, strict: bool = False) -> Loaded:
     return _load(parsed.tree, parsed.diagnostics, kinds, strict=strict)
 
 
+def load_accepted(text: str | bytes, *, kinds: Kinds) -> Playbook | None:
+    """The playbook of a text that was accepted before; it is not held against the rules of today again."""
+    return _compiled(normalize(parse(text).tree, kinds).tree)[0]
+
+
 def load_tree(data: Value, *, kinds: Kinds, strict: bool = False) -> Loaded:
     """Read a playbook that is already data; every finding stands on line 1 with its pointer."""
     if too_deep(data):

@@ -193,6 +193,7 @@ class PlaybookText(msgspec.Struct):
     file: str | None = None
     registered_at: int = 0
     by: str | None = None  # who registered this version; None: from before that was kept
+    language: int = 1  # the oldest that it can be read in
     description: str | None = None  # what its text says of it, where that is asked for
 
 
@@ -308,7 +309,13 @@ class Store(ScheduleStore, Protocol):
         """Throw letters away that no commit will take."""
 
     async def register(
-        self, path: str, digest: str, text: str, file: str | None, by: str | None = None
+        self,
+        path: str,
+        digest: str,
+        text: str,
+        file: str | None,
+        by: str | None = None,
+        language: int = 1,
     ) -> PlaybookText:
         """Keep a playbook; the same text under the same path is the version it already is."""
 

@@ -229,7 +229,7 @@ CatalogEntry = part_of(
     "CatalogEntry",
     PlaybookText,
     "One version of a registered playbook, without its text.",
-    without={"text"},
+    without={"text", "language"},
     defaults=False,
     registered_at=Moment,
 )

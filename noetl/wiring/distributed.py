@@ -19,7 +19,7 @@ from noetl.control.front.front import Fleet, LocalFront
 from noetl.control.leases import WorkerLeases
 from noetl.control.worker_api import EngineWorkerApi
 from noetl.core.program.program import Program, compile_program
-from noetl.dsl.load import load
+from noetl.dsl.load import load_accepted
 from noetl.errors import InvariantViolation, RequestError
 from noetl.ports.front import Worker
 from noetl.ports.link import ConnectionAcceptor, Hello
@@ -259,9 +259,9 @@ async def _worker_results(settings: Settings, link: WorkerLink, bus: Bus | None)
 
 
 def compile_text(digest: str, text: str) -> Program:
-    """A playbook that a server has checked, compiled here."""
+    """A playbook that a server has accepted, compiled here."""
     known = kinds()
-    loaded = load(text, kinds=known)
-    if loaded.playbook is None:
+    playbook = load_accepted(text, kinds=known)
+    if playbook is None:
         raise InvariantViolation(f"the playbook {digest} that a server sent cannot be read here")
-    return compile_program(loaded.playbook, known, digest)
+    return compile_program(playbook, known, digest)

@@ -31,6 +31,15 @@ async def test_the_newest_format_of_a_log_is_kept_beside_it(store: Store, togeth
     assert (await store.summary(eid(9))).format == (await store.projection(eid(9))).summary.format == 4
 
 
+async def test_a_playbook_keeps_the_language_that_it_was_accepted_in(store: Store) -> None:
+    for version, language in ((1, 1), (2, 3)):
+        entry = await store.register("p", f"h{version}", "text", "f", "me", language)
+        assert (entry.version, entry.language, entry.by) == (version, language, "me")
+        assert await store.playbook(digest=f"h{version}") == entry
+        assert await store.register("p", f"h{version}", "text", "f", None, 7) == entry
+    assert [entry.language for entry in await store.playbooks("p")] == [3, 1]
+
+
 async def test_one_claim_is_given_up_and_others_stay(store: Store) -> None:
     for number in (1, 2):
         await begin(store, number, owner="a")

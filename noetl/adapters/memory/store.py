@@ -269,13 +269,19 @@ class MemoryStore(MemorySchedules):
         self._mail = [letter for letter in self._mail if letter.id not in letters]
 
     async def register(
-        self, path: str, digest: str, text: str, file: str | None, by: str | None = None
+        self,
+        path: str,
+        digest: str,
+        text: str,
+        file: str | None,
+        by: str | None = None,
+        language: int = 1,
     ) -> PlaybookText:
         versions = [entry for entry in self._playbooks if entry.path == path]
         if versions and versions[-1].hash == digest and (path, len(versions)) not in self._deleted:
             versions[-1].file = file or versions[-1].file
             return versions[-1]
-        entry = PlaybookText(path, len(versions) + 1, digest, text, file, self._now(), by)
+        entry = PlaybookText(path, len(versions) + 1, digest, text, file, self._now(), by, language)
         self._playbooks.append(entry)
         return entry
 

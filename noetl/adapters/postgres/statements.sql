@@ -285,7 +285,7 @@ where e.owner = $1 and e.ended_at is null order by m.id
 delete from mailbox where id = any ($1::bigint[])
 
 -- name: newest_version
-select path, version, hash, text, file, registered_at, made_by, deleted_at from playbooks where path = $1
+select path, version, hash, text, file, registered_at, made_by, language, deleted_at from playbooks where path = $1
 order by version desc limit 1
 
 -- name: lock_path
@@ -295,26 +295,26 @@ select pg_advisory_xact_lock(hashtextextended('noetl playbook ' || $1, 0))
 update playbooks set file = $3 where path = $1 and version = $2
 
 -- name: add_playbook
-insert into playbooks (path, version, hash, text, file, registered_at, made_by)
-values ($1, $2, $3, $4, $5, coalesce($6::bigint, now_ms()), $7)
-returning path, version, hash, text, file, registered_at, made_by
+insert into playbooks (path, version, hash, text, file, registered_at, made_by, language)
+values ($1, $2, $3, $4, $5, coalesce($6::bigint, now_ms()), $7, $8)
+returning path, version, hash, text, file, registered_at, made_by, language
 
 -- name: playbook_by_hash
-select path, version, hash, text, file, registered_at, made_by from playbooks
+select path, version, hash, text, file, registered_at, made_by, language from playbooks
 where hash = $1 and ($2::text is null or path = $2) and ($3::bigint is null or version = $3)
 order by version desc limit 1
 
 -- name: playbook_by_path
-select path, version, hash, text, file, registered_at, made_by from playbooks
+select path, version, hash, text, file, registered_at, made_by, language from playbooks
 where ($1::text is null or path = $1) and ($2::bigint is null or version = $2) and deleted_at is null
 order by version desc limit 1
 
 -- name: playbooks
-select distinct on (path) path, version, hash, text, file, registered_at, made_by from playbooks
+select distinct on (path) path, version, hash, text, file, registered_at, made_by, language from playbooks
 where deleted_at is null order by path, version desc
 
 -- name: versions
-select path, version, hash, text, file, registered_at, made_by from playbooks
+select path, version, hash, text, file, registered_at, made_by, language from playbooks
 where path = $1 and deleted_at is null order by version desc
 
 -- name: delete_playbook

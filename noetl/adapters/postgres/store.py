@@ -185,7 +185,13 @@ class PostgresStore(SqlStore):
     # Playbooks
 
     async def register(
-        self, path: str, digest: str, text: str, file: str | None, by: str | None = None
+        self,
+        path: str,
+        digest: str,
+        text: str,
+        file: str | None,
+        by: str | None = None,
+        language: int = 1,
     ) -> PlaybookText:
         playbook_text = _as_known(await self._rows("newest_version", path), digest)
         if playbook_text is not None and file in (None, playbook_text.file):
@@ -199,7 +205,7 @@ class PostgresStore(SqlStore):
                 await connection.fetch(SQL["move_playbook"], path, playbook_text.version, playbook_text.file)
                 return playbook_text
             number = newest[0]["version"] + 1 if newest else 1
-            values = (path, number, digest, text, file, self._now(), by)
+            values = (path, number, digest, text, file, self._now(), by, language)
             return PlaybookText(*await connection.fetchrow(SQL["add_playbook"], *values))
 
     async def playbook(

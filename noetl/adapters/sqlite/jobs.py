@@ -151,8 +151,8 @@ def register(connection: apsw.Connection, entry: PlaybookText) -> PlaybookText:
         connection.execute(sql.MOVE_PLAYBOOK, (playbook_text.file, playbook_text.path, playbook_text.version))
         return playbook_text
     entry.version = newest[0][1] + 1 if newest else 1
-    values = (entry.path, entry.version, entry.hash, entry.text, entry.file, entry.registered_at, entry.by)
-    connection.execute(sql.ADD_PLAYBOOK, values)
+    values = (entry.path, entry.version, entry.hash, entry.text, entry.file, entry.registered_at)
+    connection.execute(sql.ADD_PLAYBOOK, (*values, entry.by, entry.language))
     return entry
 
 

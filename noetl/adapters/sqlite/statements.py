@@ -10,7 +10,7 @@ SUMMARY = ", ".join(SUMMARY_FIELDS)
 BEGUN_FIELDS = tuple(name for name in SUMMARY_FIELDS if name != "format")
 # Who asked for what stays as it was; an index over a column that is not set again is not written again.
 CHANGING_FIELDS = ("status", "path", "version", "hash", "started_at", "ended_at", "due_at", "result")
-PLAYBOOK = "path, version, hash, text, file, registered_at, made_by"
+PLAYBOOK = "path, version, hash, text, file, registered_at, made_by, language"
 OUTLINE = "execution_id, hash, ended_at, trimmed_at IS NOT NULL"
 
 # The log
@@ -127,7 +127,7 @@ DROP_MAIL = "DELETE FROM mailbox WHERE execution_id = ?"
 NEWEST_VERSION = f"SELECT {PLAYBOOK}, deleted_at FROM playbooks WHERE path = ? ORDER BY version DESC LIMIT 1"
 NEWEST_NUMBER = "SELECT max(version) FROM playbooks WHERE path = ? AND deleted_at IS NULL"
 MOVE_PLAYBOOK = "UPDATE playbooks SET file = ? WHERE path = ? AND version = ?"
-ADD_PLAYBOOK = f"INSERT INTO playbooks ({PLAYBOOK}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+ADD_PLAYBOOK = f"INSERT INTO playbooks ({PLAYBOOK}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 FIND_PLAYBOOK = (
     f"SELECT {PLAYBOOK} FROM playbooks WHERE (?1 IS NULL OR hash = ?1) AND (?2 IS NULL OR path = ?2) "
     "AND (?3 IS NULL OR version = ?3) AND (?1 IS NOT NULL OR deleted_at IS NULL) "

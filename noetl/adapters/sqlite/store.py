@@ -134,14 +134,20 @@ class SqliteStore(SqlStore):
     # Playbooks
 
     async def register(
-        self, path: str, digest: str, text: str, file: str | None, by: str | None = None
+        self,
+        path: str,
+        digest: str,
+        text: str,
+        file: str | None,
+        by: str | None = None,
+        language: int = 1,
     ) -> PlaybookText:
         playbook_text = await self._reader.run(
             lambda connection: jobs.known_version(connection, path, digest, file)
         )
         if playbook_text is not None:
             return playbook_text
-        entry = PlaybookText(path, 1, digest, text, file, self._now(), by)
+        entry = PlaybookText(path, 1, digest, text, file, self._now(), by, language)
         return await self._writer.run(lambda connection: jobs.register(connection, entry))
 
     async def playbook(

@@ -20,15 +20,15 @@ FAILURES_MAX = 10
 
 
 def compile_entry(entry: PlaybookText) -> Program:
-    """A playbook that was accepted once, ready to be asked; raises PlaybookError when it is not any more."""
+    """A playbook that was accepted once, ready to be asked; raises PlaybookError when it cannot be read."""
     from noetl.core.program.program import compile_program
-    from noetl.dsl.load import load
+    from noetl.dsl.load import load, load_accepted
     from noetl.tools import kinds
 
-    loaded = load(entry.text, kinds=kinds())
-    if loaded.playbook is None or not loaded.ok:
-        raise PlaybookError(loaded.diagnostics)
-    return compile_program(loaded.playbook, kinds(), entry.hash)
+    playbook = load_accepted(entry.text, kinds=kinds())
+    if playbook is None:
+        raise PlaybookError(load(entry.text, kinds=kinds()).diagnostics)
+    return compile_program(playbook, kinds(), entry.hash)
 
 
 def tally_lines(result: ExecutionAnswer, paint: Paint) -> list[str]:

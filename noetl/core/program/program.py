@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from noetl.core.program.features import row_format_of
 from noetl.dsl import effective_spec, model
 from noetl.dsl import template_scope as at
 from noetl.dsl.net.routing import asks
@@ -227,6 +228,7 @@ class Program:
     results_read: frozenset[
         str
     ]  # names of finished steps and tasks whose payloads the server's templates read
+    row_format: int  # the oldest in which its executions can be logged
     kinds: Kinds = field(repr=False, default_factory=dict)
 
 
@@ -256,6 +258,7 @@ def compile_program(playbook: model.Playbook, kinds: Kinds, content_hash: str) -
         reference_first=_reference_first(executor.spec),
         loops_over=frozenset(path for step in steps.values() for path in step.loops_over),
         results_read=_results_read(steps),
+        row_format=row_format_of(playbook),
         kinds=kinds,
     )
 

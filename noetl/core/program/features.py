@@ -1,0 +1,49 @@
+"""What a playbook may use that not every release knows: the language its text needs, the format of its rows.
+
+A text is kept with the oldest language that says the same, and an execution is logged in the oldest format of
+rows: a release that does not know them leaves both to others. What is added to the language gets its line
+here; none is ever taken out.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from noetl.core.formats import OLDEST_ROW_FORMAT
+from noetl.dsl.model import Playbook
+from noetl.errors import NewerFormat
+
+LANGUAGE = 1  # the newest that this release knows
+OLDEST_LANGUAGE = 1
+
+
+class Feature(NamedTuple):
+    """A part of the language, since when there is one, and whether a playbook uses it."""
+
+    language: int
+    row_format: int
+    used_by: Callable[[Playbook], bool]
+
+
+FEATURES: dict[str, Feature] = {}
+
+
+def language_of(playbook: Playbook) -> int:
+    """The oldest language that a playbook can be read in."""
+    used = (feature.language for feature in FEATURES.values() if feature.used_by(playbook))
+    return max(used, default=OLDEST_LANGUAGE)
+
+
+def row_format_of(playbook: Playbook) -> int:
+    """The oldest format of rows that a release must read to go on with an execution of a playbook."""
+    used = (feature.row_format for feature in FEATURES.values() if feature.used_by(playbook))
+    return max(used, default=OLDEST_ROW_FORMAT)
+
+
+def check_language(path: str, version: int, language: int) -> None:
+    """Raises NewerFormat for a playbook that this release cannot read."""
+    if language > LANGUAGE:
+        message = (
+            f"version {version} of the playbook '{path}' is written in language {language}; "
+            f"this noetl knows up to {LANGUAGE}"
+        )
+        raise NewerFormat(message)
