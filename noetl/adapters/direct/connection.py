@@ -2,6 +2,8 @@
 
 A message has a kind and a number: requests are numbered by whoever asks, an answer has the number of its
 request. What is longer than a frame goes as pieces before it, beside other messages.
+
+What is said in one turn of the event loop is written together: one system call here, one wake-up there.
 """
 
 import asyncio
@@ -32,6 +34,7 @@ _HEAD = struct.Struct("!BI")  # kind and number
 REQUEST, ANSWER, FAILURE, NOTICE, PIECE = range(1, 6)
 PIECE_BYTES = 256 * 1024
 ROOM = FRAME_BYTES // 2  # of a message that goes at once
+HELD_BYTES = 64 * 1024  # so many are written without waiting for more
 UNANSWERED_PINGS = 3
 NUMBERS = 2**32
 
@@ -69,6 +72,8 @@ class LinkConnection(asyncio.Protocol):
         self._pieces: dict[int, list[bytes]] = {}
         self._unanswered = 0
         self._warned = False
+        self._unwritten: list[bytes] = []  # frames of this turn
+        self._unwritten_bytes = 0
         self.transport: Any = None
         self._writable = asyncio.Event()
         self._writable.set()
@@ -133,6 +138,7 @@ class LinkConnection(asyncio.Protocol):
             self._write(encode_frame(PONG, body, masked=self.client))
         elif opcode == CLOSE:
             self.why = self.why or close_reason(body)
+            self._write_all()
             self.transport.close()
 
     def _message(self, body: bytes) -> None:
@@ -159,15 +165,25 @@ class LinkConnection(asyncio.Protocol):
 
     # Saying
 
-    def _write(self, data: bytes) -> None:
-        if not self.closed:
-            self.transport.write(data)
+    def _write(self, frame: bytes) -> None:
+        """Write a frame at the end of this turn, with what else is said in it."""
+        if not self._unwritten:
+            self.lost.get_loop().call_soon(self._write_all)
+        self._unwritten.append(frame)
+        self._unwritten_bytes += len(frame)
+        if self._unwritten_bytes > HELD_BYTES:
+            self._write_all()
+
+    def _write_all(self) -> None:
+        frames, self._unwritten, self._unwritten_bytes = self._unwritten, [], 0
+        if frames and not self.closed:
+            self.transport.write(b"".join(frames))
 
     def send(self, kind: int, number: int, body: bytes) -> None:
         """Say something that goes at once; raises LinkClosed."""
         if self.closed:
             raise LinkClosed(self.why or "there is no connection")
-        self.transport.write(encode_frame(BINARY, _HEAD.pack(kind, number) + body, masked=self.client))
+        self._write(encode_frame(BINARY, _HEAD.pack(kind, number) + body, masked=self.client))
 
     async def send_long(self, kind: int, number: int, body: bytes) -> None:
         """Say something of any length, as fast as the other side reads; raises LinkClosed."""
@@ -210,7 +226,8 @@ class LinkConnection(asyncio.Protocol):
         """Say why, and end."""
         self.why = self.why or reason
         if not self.closed:
-            self.transport.write(encode_close(code, reason, masked=self.client))
+            self._write(encode_close(code, reason, masked=self.client))
+            self._write_all()
             self.transport.close()
 
     def abort(self, reason: str) -> None:
