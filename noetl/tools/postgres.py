@@ -35,6 +35,7 @@ from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
 from noetl.ports.tool import Input, Seconds, Size, define, doc, read_knobs
 from noetl.tools.parts.postgres_copy import changed_rows, load, rows_of
+from noetl.tools.parts.postgres_sessions import leaves_session_alone
 from noetl.tools.parts.postgres_values import bind, from_pg
 from noetl.tools.parts.spill import gather
 from noetl.tools.parts.sql import (
@@ -123,7 +124,7 @@ async def run(sql: Sql, call: Call) -> Envelope:
 
     knobs: Knobs = read_knobs(Knobs, call)
     rows = None if sql.copy is None else await rows_of(sql.copy.rows, call)
-    async with borrow(call, knobs.pool_size) as connection:
+    async with borrow(call, knobs.pool_size, _purpose(sql, knobs, call)) as connection:
         if knobs.statement_timeout:
             await connection.execute(f"set statement_timeout = {int(knobs.statement_timeout * 1000)}")
         if sql.copy is not None:
@@ -132,6 +133,14 @@ async def run(sql: Sql, call: Call) -> Envelope:
             results = await _statements(connection, sql, knobs, call)
     parts = ref_parts(sql.store, {"store": "postgres"}, call) or stored_reference(results)
     return ok(data_of(results, call), **parts)
+
+
+def _purpose(sql: Sql, knobs: Knobs, call: Call) -> str:
+    """What calls have in common that may use a session one after the other as it is; empty: nothing."""
+    text = sql.query or sql.command or ""
+    if sql.copy is not None or knobs.statement_timeout or not leaves_session_alone(text):
+        return ""
+    return f"{call.execution_id} {text}"
 
 
 async def _statements(connection: "Connection", sql: Sql, knobs: Knobs, call: Call) -> list[Result]:

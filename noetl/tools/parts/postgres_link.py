@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,9 +15,10 @@ from noetl.ports.call import Call, Secret
 from noetl.ports.envelope import Failed
 from noetl.tools.parts.auth import POSTGRES_FIELDS
 from noetl.tools.parts.postgres_moments import understand
+from noetl.tools.parts.postgres_sessions import Sessions
 
 if TYPE_CHECKING:
-    from asyncpg import Connection, Pool, PostgresError
+    from asyncpg import Connection, PostgresError
 
 CONNECT_S = 10.0
 IDLE_S = 60.0
@@ -37,14 +38,15 @@ class Pools:
     """The connection pools of a worker. An idle connection closes by itself after a minute."""
 
     def __init__(self) -> None:
-        self._pools: OrderedDict[str, Pool] = OrderedDict()
+        self._pools: OrderedDict[str, Sessions] = OrderedDict()
         self._types: OrderedDict[str, Types] = OrderedDict()
         self._keys: dict[int, tuple[Secret, str]] = {}
 
-    def get(self, call: Call, size: int) -> "Pool":
+    def get(self, call: Call, size: int) -> Sessions:
         key = f"{self._key(call.auth)} {size}"
         if key not in self._pools:
-            self._pools[key] = driver().create_pool(
+            asyncpg = driver()
+            pool = asyncpg.create_pool(
                 **_options(call.auth),
                 min_size=0,
                 max_size=size,
@@ -53,6 +55,8 @@ class Pools:
                 init=_prepare,
                 reset=_tidy,
             )
+            broken = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+            self._pools[key] = Sessions(pool, size, broken)
             self._forget_idle()
         self._pools.move_to_end(key)
         return self._pools[key]
@@ -80,13 +84,13 @@ class Pools:
 
     def _forget_idle(self) -> None:
         """Close the pools that were not used for the longest time; one that is in use stays."""
-        idle = [key for key, pool in self._pools.items() if pool.get_size() == pool.get_idle_size()]
+        idle = [key for key, sessions in self._pools.items() if sessions.idle]
         for key in idle[: max(len(self._pools) - POOLS_MAX, 0)]:
             self._pools.pop(key).terminate()
 
     async def close(self) -> None:
-        for pool in self._pools.values():
-            pool.terminate()
+        for sessions in self._pools.values():
+            sessions.terminate()
         self._pools.clear()
         self._keys.clear()
 
@@ -119,17 +123,20 @@ def _digest(secret: object) -> str:
 
 
 @asynccontextmanager
-async def borrow(call: Call, size: int = 8) -> AsyncIterator["Connection"]:
-    """A connection for one call; what goes wrong on it becomes the call's failure."""
+async def borrow(call: Call, size: int = 8, purpose: str = "") -> AsyncIterator["Connection"]:
+    """A connection for one call; what goes wrong on it becomes the call's failure.
+
+    Calls of one purpose leave a session as it was, and may have it one after the other.
+    """
     asyncpg = driver()
-    pool = call.resource("postgres", Pools).get(call, size)
+    sessions = call.resource("postgres", Pools).get(call, size)
     try:
-        await pool  # connects nothing; it must be awaited once
-        connection = await pool.acquire()
+        connection, unchanged = await sessions.lend(purpose), False
         try:
             yield connection
+            unchanged = True
         finally:
-            await _give_back(pool, connection)
+            await sessions.give_back(connection, purpose if unchanged else "")
     except asyncpg.DataError as problem:
         if UNSENT not in str(problem):
             raise failed(problem) from None
@@ -149,14 +156,6 @@ def _unreachable(problem: Exception, call: Call) -> Failed:
     """No answer: the statement may have been carried out."""
     message = f"the database {_place(call.auth)} cannot be reached: {_words(problem)}"
     return Failed("connect", message, retryable=True)
-
-
-async def _give_back(pool: "Pool", connection: "Connection") -> None:
-    """Return a connection. One that breaks now is dropped by the pool: the call has its answer already."""
-    asyncpg = driver()
-    broken = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
-    with suppress(*broken, OSError, TimeoutError):
-        await pool.release(connection)
 
 
 def _words(problem: Exception) -> str:

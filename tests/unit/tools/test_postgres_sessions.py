@@ -1,0 +1,140 @@
+"""Which calls of the postgres kind have a session one after the other as it is, and which never do."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import asyncpg
+import pytest
+
+from noetl.tools.parts.postgres_sessions import leaves_session_alone
+
+Run = Callable[..., Awaitable[Any]]
+LONG_S = 60.0
+INSERT = "insert into seen (n) values ($1)"
+# Each row says which session wrote it and what that session had been left with; a trigger leaves something.
+TABLE = """
+create table seen (
+  n int, session int default pg_backend_pid(), found text default current_setting('noetl.left', true)
+);
+create function leave() returns trigger language plpgsql as $$
+begin perform set_config('noetl.left', 'something', false); return new; end $$;
+create trigger leave after insert on seen for each row execute function leave();
+"""
+
+
+@pytest.fixture
+async def pg(use: Any, secrets: Any, database: str) -> Run:
+    secrets["pg"] = {"dsn": database}
+
+    async def run(query: str, params: Any = None, **more: Any) -> Any:
+        async with asyncio.timeout(LONG_S):
+            output = await use("postgres", {"query": query, "params": params}, auth_name="pg", **more)
+        assert output["status"] == "ok", output["error"]
+        return output["data"]["rows"]
+
+    await run(TABLE)
+    return run
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "insert into t values ($1)",
+        'INSERT INTO a.t ("b c", d)\n  VALUES ($1, :name), ($2::jsonb, $3);',
+        "insert into t (a) values ($1) on conflict (a) do nothing",
+        "insert into t values ($1) on conflict do nothing",
+    ],
+)
+def test_an_insert_of_values_leaves_its_session_alone(text: str) -> None:
+    assert leaves_session_alone(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "insert into t values (set_config('a.b', 'c', false))",
+        "insert into t select set_config('a.b', 'c', false)",
+        "insert into t values ($1) returning set_config('a.b', 'c', false)",
+        "insert into t values ($1); set role other",
+        "insert into t values ($1) on conflict do update set a = pg_advisory_lock(1)",
+        "with x as (select 1) insert into t values ($1)",
+        "insert into t values ($1) -- ; \nset role other",
+        "update t set a = $1",
+        "set role other",
+        f"insert into t values ($1{', $1' * 5000})",
+    ],
+)
+def test_of_anything_else_it_is_not_known(text: str) -> None:
+    assert not leaves_session_alone(text)
+
+
+async def test_a_repeated_insert_has_its_session_again_as_it_is(pg: Run) -> None:
+    for number in range(3):
+        await pg(INSERT, [number])
+    seen = await pg("select session, found from seen order by n")
+    assert len({row["session"] for row in seen}) == 1
+    assert [row["found"] for row in seen] == [None, "something", "something"]
+
+
+async def test_a_session_is_tidied_before_another_statement_or_execution_has_it(pg: Run) -> None:
+    spec = {"pool_size": 1}
+    await pg(INSERT, [1], spec=spec)
+    (row,) = await pg(
+        "select pg_backend_pid() as session, current_setting('noetl.left', true) as found", spec=spec
+    )
+    assert row["found"] in (None, "")
+    await pg(INSERT, [2], spec=spec)
+    await pg(INSERT, [3], spec=spec, execution_id="e2")
+    await pg(INSERT + " ", [4], spec=spec, execution_id="e2")
+    seen = await pg("select session, found from seen order by n", spec=spec)
+    assert {each["session"] for each in seen} == {row["session"]}
+    assert {each["found"] or None for each in seen} == {None}
+
+
+async def test_a_session_with_a_limit_on_its_statements_is_tidied(pg: Run) -> None:
+    spec = {"pool_size": 1, "statement_timeout": 5.0}
+    for number in range(2):
+        await pg(INSERT, [number], spec=spec)
+    assert {row["found"] or None for row in await pg("select found from seen")} == {None}
+
+
+async def test_everyone_who_waits_for_a_session_gets_one(pg: Run) -> None:
+    spec = {"pool_size": 2}
+    inserts = [pg(INSERT, [number], spec=spec) for number in range(20)]
+    others = [pg("select $1::int as n", [number], spec=spec) for number in range(20)]
+    mixed = [call for pair in zip(inserts, others, strict=True) for call in pair]
+    answers = await asyncio.gather(*mixed)
+    assert [rows[0]["n"] for rows in answers[1::2]] == list(range(20))
+    (count,) = await pg("select count(*) as n, count(distinct session) as sessions from seen")
+    assert count["n"] == 20
+    assert count["sessions"] <= 2
+
+
+async def test_who_is_cancelled_while_waiting_takes_no_session_along(pg: Run) -> None:
+    spec = {"pool_size": 1}
+    calls = [asyncio.ensure_future(pg(INSERT, [number], spec=spec)) for number in range(30)]
+    await pg("select 1", spec=spec)
+    for call in calls[1::2]:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
+    assert await pg("select 1 as one", spec=spec) == [{"one": 1}]
+    (count,) = await pg("select count(*) as n from seen", spec=spec)
+    assert 15 <= count["n"] <= 30
+
+
+async def test_a_kept_session_that_the_server_ended_is_not_used(pg: Run, database: str) -> None:
+    await pg(INSERT, [1])
+    (row,) = await pg("select session from seen", spec={"pool_size": 3})
+    connection = await asyncpg.connect(database)
+    await connection.fetchval("select pg_terminate_backend($1, 60000)", row["session"])
+    await asyncio.sleep(0)
+    async with asyncio.timeout(LONG_S):
+        while not await connection.fetchval(
+            "select count(*) = 0 from pg_stat_activity where pid = $1", row["session"]
+        ):
+            pass
+    await connection.close()
+    await pg(INSERT, [2])
+    assert len({row["session"] for row in await pg("select session from seen")}) == 2
