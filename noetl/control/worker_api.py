@@ -4,6 +4,7 @@ It knows no transport. A report to a server that does not own the execution is n
 again, to whoever does.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from functools import partial
@@ -30,6 +31,7 @@ from noetl.ports.link import (
 )
 from noetl.ports.results import Results
 
+EXPIRED_AT_ONCE = 64  # executions: their commits go together
 ResolveSecret = Callable[[str, str, str | None], Awaitable[Secret]]
 Seal = Callable[[bytes, JsonObject], bytes]
 
@@ -164,19 +166,26 @@ class EngineWorkerApi:
     async def sweep(self) -> None:
         """Issue again what silent workers held and what reached no worker; say again where work waits."""
         silent, lost = self._leasing.overdue()
-        for execution_id, leases in silent.items():
-            await self._expire(execution_id, leases, "silent")
-        for execution_id, leases in lost.items():
-            await self._expire(execution_id, leases, "lost")
+        overdue: list[tuple[str, dict[str, int], Literal["silent", "lost"]]] = []
+        overdue += [(execution_id, leases, "silent") for execution_id, leases in silent.items()]
+        overdue += [(execution_id, leases, "lost") for execution_id, leases in lost.items()]
+        failures: list[BaseException] = []
+        for place in range(0, len(overdue), EXPIRED_AT_ONCE):
+            some = (self._expire(*one) for one in overdue[place : place + EXPIRED_AT_ONCE])
+            ended = await asyncio.gather(*some, return_exceptions=True)
+            failures += [error for error in ended if isinstance(error, BaseException)]
         self._leasing.speak()
+        if failures:
+            raise failures[0]
 
     async def _expire(
         self, execution_id: str, leases: dict[str, int], why: Literal["silent", "lost"]
     ) -> None:
-        for lease, epoch in leases.items():
-            self._leasing.let_go(execution_id, lease, epoch)
+        """Let leases go once their end is committed; until then they are whose they were."""
         with suppress(NotFound, Conflict):  # it is over, or another server has it by now
             await self._engine.send(execution_id, Expire(leases, why))
+        for lease, epoch in leases.items():
+            self._leasing.let_go(execution_id, lease, epoch)
 
 
 def _kinds(program: Program, pipeline: Pipeline) -> Iterable[str]:
