@@ -281,6 +281,11 @@ class PostgresServer(Server):
         """Remove a database, whoever is still connected."""
         self._psql(f"drop database if exists {urlsplit(dsn).path.lstrip('/')} with (force)")
 
+    def alter(self, setting: str, value: str) -> None:
+        """Change a setting for good, without a restart."""
+        self._psql(f"alter system set {setting} = '{value}'")
+        self._psql("select pg_reload_conf()")
+
     def _psql(self, statement: str) -> None:
         command = [f"{self._programs()}/psql", "-qXd", f"{self.url}/postgres", "-c", statement]
         done = subprocess.run(command, capture_output=True, text=True, timeout=READY_S)
@@ -336,6 +341,49 @@ class PostgresServer(Server):
     def _ready(self) -> bool:
         ask = [f"{self._programs()}/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
         return subprocess.run(ask, timeout=READY_S).returncode == 0
+
+
+class StandbyServer(PostgresServer):
+    """A copy of a PostgreSQL server that follows it; every commit there waits until it is here too."""
+
+    def __init__(self, primary: PostgresServer) -> None:
+        super().__init__()
+        self._primary = primary
+
+    @classmethod
+    def follow(cls, primary: PostgresServer) -> Self:
+        """A standby that has all that the primary has."""
+        server = cls(primary)
+        try:
+            server._prepare()
+            server._first_start()
+            primary.alter("synchronous_standby_names", "*")
+        except BaseException:
+            server.close()
+            raise
+        return server
+
+    def promote(self) -> None:
+        """Be the primary from now on."""
+        self._psql(f"select pg_promote(true, {int(READY_S)})")
+
+    def _prepare(self) -> None:
+        self.folder.chmod(0o755)
+        data = self.folder / "data"
+        data.mkdir(mode=0o700)
+        if self.user is not None:
+            os.chown(data, self.user, self.user)
+        copying = self._popen(
+            [
+                f"{self._programs()}/pg_basebackup",
+                *("-d", f"{self._primary.url}/postgres", "-D", str(data)),
+                *("-R", "-X", "stream", "-c", "fast", "--no-sync"),
+            ],
+            subprocess.PIPE,
+        )
+        printed, _ = copying.communicate(timeout=READY_S)
+        if copying.returncode != 0:
+            raise ServerFailed(f"pg_basebackup failed:\n{printed.decode()[-4000:]}")
 
 
 class NatsServer(Server):

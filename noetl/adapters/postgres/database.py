@@ -28,6 +28,7 @@ LOST = (
     asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,
+    asyncpg.ReadOnlySQLTransactionError,  # what was the primary server is one no longer, or never was
 )
 _HINTS: tuple[tuple[type[BaseException], str], ...] = (
     (asyncpg.DiskFullError, "free some space on the database server and try again"),
@@ -45,6 +46,14 @@ def without_password(dsn: str) -> str:
     parts = urlsplit(dsn)
     user, at, place = parts.netloc.rpartition("@")
     return urlunsplit((parts.scheme, f"{user.partition(':')[0]}{at}{place}", parts.path, "", ""))
+
+
+def _where(dsn: str) -> dict[str, str]:
+    """Of several servers the one that can be written to, unless the address says otherwise."""
+    parts = urlsplit(dsn)
+    if "," not in parts.netloc or "target_session_attrs" in parts.query:
+        return {}
+    return {"target_session_attrs": "read-write"}
 
 
 def trouble(what: str, error: BaseException) -> NoetlError:
@@ -68,7 +77,9 @@ class Database:
     async def connect(self, **settings: str) -> asyncpg.Connection:
         """A connection of its own, with settings of its own."""
         server_settings = self._settings() | settings
-        return await asyncpg.connect(self._dsn, timeout=self.patience_s, server_settings=server_settings)
+        return await asyncpg.connect(
+            self._dsn, timeout=self.patience_s, server_settings=server_settings, **_where(self._dsn)
+        )
 
     def _settings(self) -> dict[str, str]:
         return {"search_path": SCHEMA, "jit": "off", "application_name": f"noetl {self.session:x}"}
@@ -84,6 +95,7 @@ class Database:
             max_inactive_connection_lifetime=300.0,
             reset=_leave,
             server_settings=self._settings(),
+            **_where(self._dsn),
         )
         await self._pool
         await self.fetch("select 1")
@@ -109,6 +121,8 @@ class Database:
                 over = asyncio.get_running_loop().time() > until
                 if over or (sent and not again) or self._pool.is_closing():
                     raise trouble(f"the database {self.shown} does not answer", error) from error
+                if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+                    await self._pool.expire_connections()  # they lead to a server that cannot be written to
             except asyncpg.PostgresError as error:
                 raise trouble(f"the database {self.shown} refused", error) from error
             await asyncio.sleep(RETRY_S)
