@@ -16,7 +16,7 @@ from noetl.cli.running.run_remote import follow_elsewhere
 from noetl.cli.running.runner import EXIT_OF, Start, Watch, exit_code
 from noetl.control.front.control import already_over
 from noetl.core.message import Control
-from noetl.errors import BackendError, Conflict
+from noetl.errors import BackendError, Conflict, InvariantViolation
 from noetl.ports.front import Ask, Front, Started
 from noetl.ports.store import Summary
 from noetl.wiring.embedded import Embedded
@@ -88,7 +88,11 @@ class EmbeddedRunner:
         execution_id = summary.execution_id
         watch.began(execution_id, summary.path)
         feed = Feed(self.embedded, watch)
-        await self._recall(execution_id, watch)
+        try:
+            await self._recall(execution_id, watch)
+        except InvariantViolation:
+            await self.embedded.engine.load(execution_id)  # says that it is stuck, if that is in its way
+            raise
         feed.choose(execution_id)
         await self.embedded.engine.resume(execution_id, caller())
         return await self._follow(feed, watch, timeout_s)

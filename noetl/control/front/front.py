@@ -263,7 +263,12 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         if summary.result:
             result = {**stored_result(summary), **moments(summary), "log": self._store.path}
             return cast(ExecutionAnswer, result)
-        return self._shown(await newest_state(self._store, execution_id), summary)
+        from noetl.control.front.stuck import UNREADABLE, set_aside
+
+        try:
+            return self._shown(await newest_state(self._store, execution_id), summary)
+        except UNREADABLE as error:
+            return await self._shown_stuck(await set_aside(self._engine, execution_id, error))
 
     async def _over(self, execution_id: str, wait_s: float) -> State | None:
         """Wait for an execution to be over or paused; its state then, when it ran here."""
@@ -371,13 +376,19 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         return graph(sketch(program.playbook))
 
     async def why(self, execution_id: str, step: str | None = None) -> WhyAnswer:
-        from noetl.core.reading.explain import explain
+        from noetl.control.front.stuck import UNREADABLE, set_aside, why_stuck
 
         summary = await self._store.summary(execution_id)
         if summary.stuck is not None:
-            from noetl.control.front.stuck import why_stuck
-
             return await why_stuck(self._store, summary, step)
+        try:
+            return await self._explained(execution_id, step)
+        except UNREADABLE as error:
+            return await why_stuck(self._store, await set_aside(self._engine, execution_id, error), step)
+
+    async def _explained(self, execution_id: str, step: str | None) -> WhyAnswer:
+        from noetl.core.reading.explain import explain
+
         log = [item async for item in events(self._store, execution_id)]
         if step is not None:
             await self._check_step(execution_id, step)

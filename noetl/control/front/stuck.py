@@ -2,16 +2,18 @@
 
 import asyncio
 import logging
+from contextlib import suppress
 
 import msgspec
 
 from noetl.control.engine import Engine
 from noetl.control.history import events
+from noetl.control.recovery import newest_state
 from noetl.control.stuck_executions import WORDS, stuck_of
 from noetl.core.event import Event, iso
 from noetl.core.reading.explain import Reason, explain
 from noetl.core.state import State
-from noetl.errors import Conflict, InvariantViolation, NewerFormat
+from noetl.errors import Conflict, InvariantViolation, NewerFormat, NotFound
 from noetl.ports.answers import StuckAnswer, WhyAnswer
 from noetl.ports.store import Store, Stuck, Summary
 
@@ -86,6 +88,25 @@ def _why(summary: Summary) -> Stuck:
     why = stuck_of(summary)
     assert why is not None
     return why
+
+
+async def set_aside(engine: Engine, execution_id: str, error: Exception) -> Summary:
+    """Set an open execution aside whose log could not be read, as a server does; raises that for any other.
+
+    A reader may stumble over what is not needed to go on: then, and while another process runs it, it stays.
+    """
+    if isinstance(error, NewerFormat):
+        raise error
+    with suppress(Conflict, NotFound):
+        try:
+            await newest_state(engine.store, execution_id)
+        except UNREADABLE:
+            await engine.load(execution_id)
+    await engine.stuck.mark()
+    summary = await engine.store.summary(execution_id)
+    if summary.stuck is None:
+        raise error
+    return summary
 
 
 async def release(engine: Engine, execution_id: str, by: str, *, adopts: bool) -> None:
