@@ -20,6 +20,7 @@ from noetl.control.log_rows import append_of, encode_row
 from noetl.control.ownership import Ownership
 from noetl.control.payload_prefetch import PayloadPrefetch
 from noetl.control.stuck_executions import FatalDecision, StuckError, StuckExecutions
+from noetl.control.takeover import Takeover
 from noetl.core.decide import decide
 from noetl.core.deciding.synthesize import with_fragments
 from noetl.core.deciding.waits import undelivered
@@ -96,6 +97,7 @@ class Engine:
         self._prefetch = PayloadPrefetch(payloads)
         self._dispatch = CommandDispatch(self, ChildExecutions(self))
         self._owned = Ownership(self, self.stuck, self._prefetch, self._dispatch)
+        self._takeover = Takeover(self, self.stuck, self._owned)
         self._executions = self._owned.executions
         self.workers: Workers | None = None
         self.listeners: list[Listener] = []
@@ -236,7 +238,7 @@ class Engine:
         """A decision on an execution whose owner died went well."""
         execution.wary -= 1
         with suppress(BackendError):  # then the next one is careful for nothing
-            await self.store.put_down(execution.state.execution_id, self.owner)
+            await self.store.put_down([execution.state.execution_id], self.owner)
 
     async def _decide_all(
         self, execution: LoadedExecution, futures: list[asyncio.Future[Answer] | None]
@@ -394,8 +396,8 @@ class Engine:
         return await self._owned.pick_up(execution_id)
 
     async def pick_up_due(self) -> int:
-        """Take over what is due and has no owner; how many there were."""
-        return await self._owned.pick_up_due()
+        """Take over what nobody alive owns; how many there were."""
+        return await self._takeover.round()
 
     async def resume(self, execution_id: str, by: str = "cli") -> LoadedExecution:
         """Take over an execution whose process is gone, or go on with one that is paused."""

@@ -15,6 +15,12 @@ _LOG = logging.getLogger("noetl.engine")
 AGAIN_MS = 60_000
 
 
+def check_summary_format(summary: Summary) -> None:
+    """Raises NewerFormat for an execution that the store says this release cannot read."""
+    if summary.format > ROW_FORMAT:
+        raise NewerFormat(f"its log has rows of format {summary.format}; this noetl reads up to {ROW_FORMAT}")
+
+
 class LeftExecutions:
     """The executions that one engine leaves to others."""
 
@@ -25,8 +31,9 @@ class LeftExecutions:
     def __contains__(self, execution_id: str) -> bool:
         return self._left.get(execution_id, (None, 0))[1] > self._host.now()
 
-    def __len__(self) -> int:
-        return len(self._left)
+    def now(self) -> list[str]:
+        """Those that this process does not try at the moment."""
+        return [execution_id for execution_id in self._left if execution_id in self]
 
     def check(self, execution_id: str) -> None:
         """Raises NewerFormat for an execution that was left a short while ago."""
@@ -35,9 +42,10 @@ class LeftExecutions:
 
     def check_format(self, summary: Summary) -> None:
         """Raises NewerFormat for one that the store says this release cannot read: it is not even claimed."""
-        if summary.format > ROW_FORMAT:
-            why = f"its log has rows of format {summary.format}; this noetl reads up to {ROW_FORMAT}"
-            raise self.note(summary.execution_id, NewerFormat(why))
+        try:
+            check_summary_format(summary)
+        except NewerFormat as error:
+            raise self.note(summary.execution_id, error) from None
 
     def note(self, execution_id: str, error: NewerFormat) -> NewerFormat:
         """Leave an execution to others from now on; what whoever speaks to it is told."""

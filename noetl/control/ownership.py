@@ -4,19 +4,19 @@ What they decide is the engine's; here each is in memory once, and none that is 
 """
 
 import asyncio
-from contextlib import suppress
+from collections.abc import Callable, Coroutine
 from functools import partial
 
 import msgspec
 
 from noetl.control.command_dispatch import CommandDispatch
 from noetl.control.execution_host import ExecutionHost
-from noetl.control.left_executions import LeftExecutions
+from noetl.control.left_executions import LeftExecutions, check_summary_format
 from noetl.control.loaded_execution import HYDRATED_KEPT, LOADED_KEPT, LoadedExecution
 from noetl.control.log_rows import decode_message
 from noetl.control.payload_prefetch import PayloadPrefetch
 from noetl.control.recovery import folded, whole_log
-from noetl.control.stuck_executions import FatalDecision, StuckExecutions, refusal, stuck_of
+from noetl.control.stuck_executions import FatalDecision, StuckError, StuckExecutions, refusal, stuck_of
 from noetl.core.deciding.draft import stored_refs
 from noetl.core.deciding.operator_commands import next_due
 from noetl.core.deciding.synthesize import with_fragments
@@ -24,11 +24,15 @@ from noetl.core.deciding.waits import forsaken, undelivered
 from noetl.core.message import Command, Control, Tick
 from noetl.core.state import State
 from noetl.errors import BackendError, Conflict, NewerFormat, NotFound
-from noetl.ports.store import Letter, StoredLog, Summary
+from noetl.ports.store import READING, Claimed, Letter, StoredLog, reading
 
-DUE_MOST = 100  # executions that one round takes over
 FAILURES_MOST = 3  # after so many in one round it is not the executions that are at fault
+Loading = Callable[[], Coroutine[object, None, LoadedExecution]]
 WARY_DECISIONS = 8  # of an execution whose owner died: so many are noted before they are made
+
+
+class OverError(Conflict):
+    """The execution has ended."""
 
 
 class Ownership:
@@ -46,7 +50,7 @@ class Ownership:
         self.left = LeftExecutions(host)
         self.executions: dict[str, LoadedExecution] = {}
         self._loading: dict[str, asyncio.Task[LoadedExecution]] = {}
-        self._dropped: set[str] = set()  # ours, and not in memory since a commit failed
+        self.dropped: set[str] = set()  # ours, and not in memory: a commit failed, or it could not be read
 
     async def load(self, execution_id: str) -> LoadedExecution:
         """The execution in memory, folded from its log when it is not there; raises NotFound, Conflict."""
@@ -55,12 +59,17 @@ class Ownership:
             return execution
         self._stuck.check(execution_id)
         self.left.check(execution_id)
-        loading = self._loading.get(execution_id)
-        if loading is None:
-            loading = asyncio.create_task(self._load(execution_id))
-            self._loading[execution_id] = loading
-            loading.add_done_callback(partial(self._loaded, execution_id))
-        return await asyncio.shield(loading)
+        begun = self.begin(execution_id, partial(self._load, execution_id))
+        return await asyncio.shield(begun or self._loading[execution_id])
+
+    def begin(self, execution_id: str, work: Loading) -> "asyncio.Task[LoadedExecution] | None":
+        """Have an execution brought into memory; None when it is there already, or on its way."""
+        if not self.is_away(execution_id):
+            return None
+        loading = asyncio.create_task(work())
+        self._loading[execution_id] = loading
+        loading.add_done_callback(partial(self._loaded, execution_id))
+        return loading
 
     def _loaded(self, execution_id: str, loading: "asyncio.Task[LoadedExecution]") -> None:
         self._loading.pop(execution_id, None)
@@ -71,41 +80,65 @@ class Ownership:
         host = self._host
         summary = await host.store.summary(execution_id)
         if summary.ended_at is not None:
-            raise Conflict(f"execution {execution_id} is already {summary.status}")
+            raise OverError(f"execution {execution_id} is already {summary.status}")
         why = stuck_of(summary)
         if why is not None:
             raise refusal(execution_id, why)
         self.left.check_format(summary)
         if not await host.store.claim(execution_id, host.owner, host.lease_ms):
             raise Conflict(f"execution {execution_id} is run by another process")
-        before = await host.store.take_in_hand(execution_id, host.owner)
-        tried = before not in (None, "", host.owner)
+        self.dropped.add(execution_id)
+        in_hand = await host.store.take_in_hand(execution_id, host.owner)
+        execution = await self.take_in(Claimed(summary, in_hand))
+        if in_hand is not None:
+            await host.store.put_down([execution_id], host.owner)
+        return execution
+
+    async def take_in(
+        self, claimed: Claimed, log: StoredLog | None = None, *, harmless: bool = False
+    ) -> LoadedExecution:
+        """Have an execution that was claimed in memory; `harmless`: its log was read apart already."""
+        execution_id = claimed.summary.execution_id
         try:
-            execution = await self._read(summary, tried)
+            check_summary_format(claimed.summary)
+            log = log or await self._host.store.log(execution_id)
+            execution = await self._read(claimed, log, harmless)
         except NewerFormat as error:
+            self.dropped.discard(execution_id)
             left = self.left.note(execution_id, error)
             await self.left.give_back(execution_id)
             raise left from error
-        except BackendError:
+        except (BackendError, OverError):
             raise
         except FatalDecision as error:
-            raise self._stuck.put(execution_id, "owners", error) from error
+            raise self._given_up(execution_id, "owners", error) from error
         except Exception as error:  # it must not keep others from going on
-            raise self._stuck.put(execution_id, "log", error) from error
-        execution.wary, execution.tried = (0 if before is None else WARY_DECISIONS), tried
-        if before is not None:
-            await host.store.put_down(execution_id, host.owner)
+            raise self._given_up(execution_id, "log", error) from error
+        execution.wary = 0 if claimed.in_hand is None else WARY_DECISIONS
+        execution.tried = self.doubtful(claimed) and not str(claimed.in_hand).startswith(READING)
         self.left.forget(execution_id)
         return self._enter(execution)
 
-    async def _read(self, summary: Summary, tried: bool) -> LoadedExecution:
+    def doubtful(self, claimed: Claimed) -> bool:
+        """Whether an execution may be what ended its owner: it is tried apart from this process first."""
+        own = self._host.owner
+        return claimed.in_hand not in (None, "", own, reading(own))
+
+    def _given_up(self, execution_id: str, reason: str, error: Exception) -> StuckError:
+        self.dropped.discard(execution_id)
+        return self._stuck.put(execution_id, reason, error)
+
+    async def _read(self, claimed: Claimed, log: StoredLog, harmless: bool) -> LoadedExecution:
         """An execution as its log has it."""
-        log = await self._host.store.log(summary.execution_id)
-        state = await self._fold(summary.execution_id, log, tried)
+        summary, tried = claimed.summary, self.doubtful(claimed)
+        state = await self._fold(summary.execution_id, log, tried and not harmless)
         if state is None:  # its snapshot is not understood: the whole log is
             log = await whole_log(self._host.store, summary.execution_id)
             state = await self._fold(summary.execution_id, log, tried)
         assert state is not None
+        if state.ended:  # since it was claimed
+            self.dropped.discard(summary.execution_id)
+            raise OverError(f"execution {summary.execution_id} is already {state.status}")
         program = await self._host.programs.program(state.hash) if state.hash else None
         if program is not None:
             program = with_fragments(program, state.fragments)
@@ -128,6 +161,7 @@ class Ownership:
     def _enter(self, execution: LoadedExecution) -> LoadedExecution:
         """Have an execution in memory, with all that nobody may have heard when it was loaded before."""
         execution_id, state = execution.state.execution_id, execution.state
+        self.dropped.discard(execution_id)
         if execution_id in self.executions:  # it was being started while its log was read
             return self.executions[execution_id]
         self.executions[execution_id] = execution
@@ -149,36 +183,20 @@ class Ownership:
     async def pick_up(self, execution_id: str) -> LoadedExecution:
         """Go on with an execution that nobody runs; work that is with nobody goes out again."""
         execution = await self.load(execution_id)
+        await self.go_on(execution)
+        return execution
+
+    async def go_on(self, execution: LoadedExecution) -> None:
+        """See to the children of an execution that was just taken in, and to work that is with nobody."""
         if execution.state.status == "running":
             self._children.tend(execution)
             if execution.orphaned:
                 execution.orphaned = False
                 await self._host.submit(execution, Control("recover"))
-        return execution
 
-    async def pick_up_due(self) -> int:
-        """Take over what is due and has no owner; how many there were."""
-        await self._stuck.mark()
-        due = dict.fromkeys([*self._dropped, *await self._host.store.due(limit=DUE_MOST + len(self.left))])
-        unowned = [
-            execution for execution in due if execution not in self.executions and execution not in self.left
-        ]
-        failures: list[BackendError] = []
-        for execution_id in unowned:
-            try:
-                with suppress(
-                    Conflict, NotFound, NewerFormat
-                ):  # another was quicker, or it is stuck, or left
-                    await self.pick_up(execution_id)
-            except BackendError as error:
-                failures.append(error)
-                if len(failures) == FAILURES_MOST:
-                    break
-                continue
-            self._dropped.discard(execution_id)
-        if failures:
-            raise failures[0]
-        return len(unowned)
+    def is_away(self, execution_id: str) -> bool:
+        """Whether an execution is neither in memory nor on its way there."""
+        return execution_id not in self.executions and execution_id not in self._loading
 
     async def resume(self, execution_id: str, by: str = "cli") -> LoadedExecution:
         """Take over an execution whose process is gone, or go on with one that is paused."""
@@ -273,6 +291,6 @@ class Ownership:
         """Forget what is in memory of an execution; it is still ours, and perhaps picked up again."""
         self.executions.pop(execution.state.execution_id, None)
         if again:
-            self._dropped.add(execution.state.execution_id)
+            self.dropped.add(execution.state.execution_id)
         if execution.timer is not None:
             execution.timer.cancel()

@@ -6,7 +6,7 @@ append that may or may not have happened harmless to repeat.
 
 import hashlib
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -86,6 +86,14 @@ class StoredLog(msgspec.Struct):
     snapshot: bytes | None
     rows: list[Row]
     head: bytes = b""
+
+
+class Claimed(msgspec.Struct):
+    """An execution that has just become an owner's, and who had it in hand when its owner before died."""
+
+    summary: Summary
+    in_hand: str | None = None  # None where nobody died, an empty text where nobody had it in hand
+    size: int = 0  # about how many bytes its snapshot and the rows behind it have
 
 
 class Snapshot(msgspec.Struct):
@@ -230,6 +238,9 @@ class Store(ScheduleStore, Protocol):
     async def log(self, execution_id: str) -> StoredLog:
         """The newest snapshot and every row after it; raises NotFound."""
 
+    async def logs(self, execution_ids: Sequence[str]) -> Mapping[str, StoredLog]:
+        """The logs of several executions, as `log` reads one; those that are not there are left out."""
+
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
         """Rows of the log in order, from the one that holds an event."""
 
@@ -263,8 +274,18 @@ class Store(ScheduleStore, Protocol):
         Who had it in hand then: None where nobody died, an empty text where nobody had it in hand.
         """
 
-    async def put_down(self, execution_id: str, owner: str) -> None:
-        """It went well: the owner lives."""
+    async def take_over(
+        self, owner: str, lease_ms: int, own: Sequence[str] = (), but: Sequence[str] = (), limit: int = 100
+    ) -> Sequence[Claimed]:
+        """Become the owner of executions that nobody alive owns; none goes to two who ask at once.
+
+        `own` are executions of the owner itself that it wants again: they come first; those of `but` it does
+        not want. Whatever had an owner that died is noted as being read, as `take_in_hand` notes what is
+        decided on.
+        """
+
+    async def put_down(self, execution_ids: Sequence[str], owner: str) -> None:
+        """It went well, reading or deciding: the owner lives."""
 
     async def set_aside(self, execution_id: str, owner: str, why: Stuck) -> bool:
         """Give up an execution of an owner: nobody can claim it, and it is stuck, until it is released."""
@@ -412,6 +433,14 @@ def family_over(members: Sequence[Outline], moment: int) -> bool:
     return bool(members) and all(
         outline.ended_at is not None and outline.ended_at <= moment for outline in members
     )
+
+
+READING = "reading "
+
+
+def reading(owner: str) -> str:
+    """How it is noted that an owner has executions in hand only to read them, many at once."""
+    return READING + owner
 
 
 def custody_after(why: Stuck) -> str | None:

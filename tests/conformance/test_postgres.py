@@ -255,8 +255,9 @@ async def test_who_stays_without_any_connection_is_let_go_of_before_the_claim_ru
     assert await direct.due() == []  # it may be on its way back
     monkeypatch.setattr(postgres_store, "ABSENT_S", 0.0)
     assert sorted(await direct.due()) == [started, claimed]
-    with pytest.raises(Conflict, match="run by nobody"):
-        await direct.commit(Append(started, 1, [row(2)], owner="a"))
+    assert not await direct.owned(started)
+    await direct.heartbeat("a", 60_000)  # it was alive all the time
+    assert (await direct.owned(started), await direct.claim(started, "b", 60_000)) == (True, False)
 
 
 async def test_of_two_servers_claiming_many_each_execution_has_one(

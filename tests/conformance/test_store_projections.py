@@ -570,9 +570,9 @@ async def test_who_had_an_execution_in_hand_is_known_only_when_its_owner_died(
     clock.now += LEASE_MS + 1
     assert await store.claim(execution_id, "d", LEASE_MS)
     assert await store.take_in_hand(execution_id, "d") == "c"
-    await store.put_down(execution_id, "c")
+    await store.put_down([execution_id], "c")
     assert await store.take_in_hand(execution_id, "d") == "d"
-    await store.put_down(execution_id, "d")
+    await store.put_down([execution_id], "d")
     assert await store.take_in_hand(execution_id, "d") is None
     assert await store.take_in_hand(execution_id, "d", always=True) is None
     assert await store.take_in_hand(execution_id, "d") == "d"

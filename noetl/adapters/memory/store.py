@@ -1,7 +1,7 @@
 """The store port in memory. It keeps what was committed and forgets it with the process."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -13,6 +13,7 @@ from noetl.ports.store import (
     EVERY,
     AccessToken,
     Append,
+    Claimed,
     Extent,
     Find,
     Letter,
@@ -34,6 +35,7 @@ from noetl.ports.store import (
     newest_format,
     outdated,
     page_start,
+    reading,
     unknown_credential,
     unknown_execution,
     unknown_playbook,
@@ -137,6 +139,9 @@ class MemoryStore(MemorySchedules):
         head = execution.rows[-1].hash if execution.rows else b""
         return StoredLog(state, [row for row in execution.rows if row.first > seq], head)
 
+    async def logs(self, execution_ids: Sequence[str]) -> Mapping[str, StoredLog]:
+        return {key: await self.log(key) for key in execution_ids if key in self._executions}
+
     async def projection(self, execution_id: str) -> Projection:
         execution = self._get(execution_id)
         return Projection(execution.summary, execution.seq, execution.head, execution.snapshot)
@@ -185,9 +190,30 @@ class MemoryStore(MemorySchedules):
         execution.in_hand = owner if always or before is not None else None
         return before
 
-    async def put_down(self, execution_id: str, owner: str) -> None:
-        execution = self._get(execution_id)
-        execution.in_hand = None if execution.in_hand == owner else execution.in_hand
+    async def take_over(
+        self, owner: str, lease_ms: int, own: Sequence[str] = (), but: Sequence[str] = (), limit: int = 100
+    ) -> Sequence[Claimed]:
+        now = self._now()
+        wanted = [self._executions[key] for key in own if key in self._executions]
+        wanted = [execution for execution in wanted if execution.owner == owner and _is_open(execution)]
+        left = [execution for execution in self._executions.values() if _is_left(execution, owner, now)]
+        left = [execution for execution in left if execution.summary.execution_id not in but]
+        left.sort(key=lambda execution: execution.summary.due_at or 0)
+        return [self._take(execution, owner, now + lease_ms) for execution in [*wanted, *left][:limit]]
+
+    def _take(self, execution: _Execution, owner: str, until: int) -> Claimed:
+        before = execution.in_hand
+        if execution.owner not in (None, owner):
+            before = before or ""
+            execution.in_hand = reading(owner)
+        execution.owner, execution.owned_until = owner, until
+        size = sum(len(row.body) for row in execution.rows)
+        return Claimed(execution.summary, before, size)
+
+    async def put_down(self, execution_ids: Sequence[str], owner: str) -> None:
+        for execution in map(self._get, execution_ids):
+            if execution.in_hand in (owner, reading(owner)):
+                execution.in_hand = None
 
     async def set_aside(self, execution_id: str, owner: str, why: Stuck) -> bool:
         execution = self._get(execution_id)
@@ -224,7 +250,8 @@ class MemoryStore(MemorySchedules):
         execution = self._get(execution_id)
         if execution.owner == owner:
             execution.owner, execution.owned_until = None, 0
-            execution.in_hand = None if execution.in_hand == owner else execution.in_hand
+            ours = execution.in_hand in (owner, reading(owner))
+            execution.in_hand = None if ours else execution.in_hand
 
     async def heartbeat(self, owner: str, lease_ms: int) -> None:
         for execution in self._executions.values():
@@ -445,6 +472,16 @@ def _matches(summary: Summary, find: Find) -> bool:
         and (find.until is None or summary.requested_at <= find.until)
         and (find.children or summary.parent is None)
     )
+
+
+def _is_open(execution: _Execution) -> bool:
+    return execution.summary.ended_at is None and execution.summary.stuck is None
+
+
+def _is_left(execution: _Execution, owner: str, now: int) -> bool:
+    """Whether nobody alive owns an execution that someone should go on with."""
+    silent = execution.owner is None or (execution.owner != owner and execution.owned_until < now)
+    return silent and _is_open(execution) and execution.summary.status not in RESTING
 
 
 def _is_due(execution: _Execution, now: int) -> bool:

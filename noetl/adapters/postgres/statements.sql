@@ -111,6 +111,17 @@ where e.execution_id = $1
 -- name: rows_behind
 select first, last, ts, cause, body, hash, batch, seal, format from log where execution = $1 and first > $2 order by first
 
+-- name: recoveries
+select e.execution_id, e.id, s.seq, s.state, s.hash from executions e left join snapshots s on s.execution = e.id
+where e.execution_id = any ($1::text[])
+
+-- name: rows_behind_each
+-- One step through the index for each: not a join, which could be planned as one over the whole log.
+select l.* from unnest($1::bigint[], $2::bigint[]) as a (id, seq) cross join lateral (
+  select execution, first, last, ts, cause, body, hash, batch, seal, format from log
+  where execution = a.id and first > a.seq order by first
+) l
+
 -- name: rows_from
 with known as materialized (select id from executions where execution_id = $1)
 select first, last, ts, cause, body, hash, batch, seal, format from log
@@ -149,8 +160,9 @@ claimed as (
   update executions e set owner = $2, owned_until = now + $3::bigint,
     in_hand = case when e.owner is null or e.owner = $2 then e.in_hand else coalesce(e.in_hand, '') end
   from moment
-  where e.execution_id = $1 and e.stuck is null and (e.owner is null or e.owner = $2 or (e.owned_until < now and not exists (
-    select from owners o where o.owner = e.owner and o.until >= now)))
+  where e.execution_id = $1 and e.stuck is null and (e.owner is null or e.owner = $2 or not exists (
+    select from owners o where o.owner = e.owner and o.until >= now)
+    and (e.owned_until < now or exists (select from owners o where o.owner = e.owner and o.until = 0)))
   returning now
 ), alive as (
   insert into owners (owner, until, session)
@@ -160,25 +172,73 @@ claimed as (
 select exists (select from executions where execution_id = $1), exists (select from claimed)
 
 -- name: owned
-select e.owner is not null and (e.owned_until >= now or exists (
-  select from owners o where o.owner = e.owner and o.until >= now))
-from executions e, (select coalesce($2::bigint, now_ms()) as now) moment
+select e.owner is not null and (coalesce(o.until >= now, false) or (e.owned_until >= now and o.until is distinct from 0))
+from (select coalesce($2::bigint, now_ms()) as now) moment, executions e left join owners o on o.owner = e.owner
 where e.execution_id = $1
 
 -- name: leave
 with gone as (delete from owners where owner = $1)
-update executions set owner = null, owned_until = 0, in_hand = nullif(in_hand, owner)
+update executions set owner = null, owned_until = 0, in_hand = nullif(nullif(in_hand, owner), 'reading ' || owner)
 where owner = $1 and ended_at is null
 
 -- name: let_go
-update executions set owner = null, owned_until = 0, in_hand = nullif(in_hand, owner)
+update executions set owner = null, owned_until = 0, in_hand = nullif(nullif(in_hand, owner), 'reading ' || owner)
 where execution_id = $1 and owner = $2 and ended_at is null
 
 -- name: desert
--- As leave, for an owner that did not get to it.
-with gone as (delete from owners where owner = $1)
-update executions set owner = null, owned_until = 0, in_hand = coalesce(in_hand, '')
-where owner = $1 and ended_at is null
+-- An owner that is gone has its claims no longer, however fresh; until it is heard of again. One row says it for all.
+update owners set until = 0 where owner = $1
+
+-- name: take_over
+-- What nobody alive owns, and of one's own what is wanted again. Whoever asks at the same moment gets others: rows
+-- that are being taken are stepped over, and each is looked at again once it is locked.
+with recursive moment as materialized (select coalesce($3::bigint, now_ms()) as now),
+named (owner) as (
+  (select owner from executions where ended_at is null and owner is not null order by owner limit 1)
+  union all
+  select (select e.owner from executions e where e.ended_at is null and e.owner > n.owner
+    order by e.owner limit 1)
+  from named n where n.owner is not null
+), silent as materialized (
+  select n.owner, coalesce(o.until = 0, false) as gone from moment, named n left join owners o on o.owner = n.owner
+  where n.owner <> $1 and coalesce(o.until < now, true)
+), wanted as materialized (
+  select e.id, e.in_hand from executions e
+  where e.execution_id = any ($4::text[]) and e.owner = $1 and e.ended_at is null and e.stuck is null
+  limit $5 for update skip locked
+), unowned as materialized (
+  select e.id, e.in_hand from executions e
+  where e.owner is null and e.ended_at is null and e.status not in ('paused', 'stuck')
+    and e.execution_id <> all ($7::text[])
+  order by e.due_at limit $5 for update skip locked
+), orphaned as materialized (
+  select e.id, coalesce(e.in_hand, '') as in_hand from silent s cross join lateral (
+    select e.id, e.in_hand from executions e
+    where e.owner = s.owner and e.ended_at is null and e.status not in ('paused', 'stuck')
+      and (s.gone or e.owned_until < (select now from moment)) and e.execution_id <> all ($7::text[])
+    order by e.due_at limit $5 for update skip locked
+  ) e
+), chosen as materialized (
+  select id, in_hand, died from (
+    select id, in_hand, false as died from wanted
+    union all select id, in_hand, false from unowned
+    union all select id, in_hand, true from orphaned
+  ) everything limit $5
+), taken as (
+  update executions e set owner = $1, owned_until = now + $2::bigint,
+    in_hand = case when c.died then $6::text else e.in_hand end
+  from chosen c, moment where e.id = any (array[c.id])
+  returning c.in_hand as before, e.*
+), alive as (
+  insert into owners (owner, until, session)
+  select $1, now + $2::bigint, split_part(current_setting('application_name'), ' ', 2) from moment
+  where exists (select from taken)
+  on conflict (owner) do update set until = greatest(owners.until, excluded.until), session = excluded.session
+)
+select t.before, coalesce(octet_length(s.state), 0) + 500 * (t.seq - coalesce(s.seq, 0)), t.execution_id, t.status,
+  t.path, t.version, t.hash, t.requested_at, t.started_at, t.ended_at, t.due_at, t.parent, t.retry_of,
+  t.idempotency_key, t.request, t.result, t.requested_by, t.stuck, t.format
+from taken t left join snapshots s on s.execution = t.id
 
 -- name: take_in_hand
 with before as materialized (select id, in_hand from executions where execution_id = $1 for update),
@@ -188,7 +248,7 @@ taken as (
 select in_hand from before
 
 -- name: put_down
-update executions set in_hand = null where execution_id = $1 and in_hand = $2
+update executions set in_hand = null where execution_id = any ($1::text[]) and in_hand = any ($2::text[])
 
 -- name: set_aside
 update executions set stuck = jsonb_set($3::jsonb, '{status}', to_jsonb(status))::text, status = 'stuck', owner = null, owned_until = 0, in_hand = null
@@ -237,7 +297,7 @@ delete from mailbox m using executions e where e.id = m.execution and e.ended_at
 
 -- name: absent
 -- Owners none of whose connections is left. One whose name may not be read could be anyone's.
-select o.owner from owners o where o.session <> '' and not exists (
+select o.owner from owners o where o.session <> '' and o.until > 0 and not exists (
   select from pg_stat_activity a where a.datname = current_database()
     and (a.application_name is null or split_part(a.application_name, ' ', 2) = o.session))
 
@@ -252,7 +312,7 @@ named (owner) as (
     order by e.owner limit 1)
   from named n where n.owner is not null
 ), everyone as materialized (
-  select n.owner, coalesce(o.until < now, true) as silent from moment, named n left join owners o on o.owner = n.owner
+  select n.owner, coalesce(o.until < now, true) as silent, coalesce(o.until = 0, false) as gone from moment, named n left join owners o on o.owner = n.owner
   where n.owner is not null
 ), found as (
   select e.id, e.execution_id, e.due_at from everyone o cross join lateral (
@@ -265,7 +325,7 @@ named (owner) as (
   select e.id, e.execution_id, e.due_at from everyone o cross join lateral (
     select id, execution_id, due_at from executions e
     where o.silent and e.owner = o.owner and e.ended_at is null and e.status not in ('paused', 'stuck')
-      and e.owned_until < (select now from moment)
+      and (o.gone or e.owned_until < (select now from moment))
     order by e.due_at limit $2
   ) e
   union

@@ -1,7 +1,7 @@
 """The store port on PostgreSQL: one connection appends in groups, a small pool does all else."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
 import asyncpg
@@ -18,6 +18,7 @@ from noetl.ports.store import (
     EVERY,
     AccessToken,
     Append,
+    Claimed,
     Extent,
     Find,
     Listed,
@@ -31,6 +32,7 @@ from noetl.ports.store import (
     is_pattern,
     like_of,
     page_start,
+    reading,
     unknown_execution,
     unknown_playbook,
 )
@@ -106,6 +108,18 @@ class PostgresStore(SqlStore):
         rows = [Row(*row) for row in await self._rows("rows_behind", number, seq or 0)]
         return StoredLog(state, rows, rows[-1].hash if rows else head or b"")
 
+    async def logs(self, execution_ids: Sequence[str]) -> Mapping[str, StoredLog]:
+        found = await self._rows("recoveries", list(execution_ids))
+        numbers, ends = [one["id"] for one in found], [one["seq"] or 0 for one in found]
+        behind: dict[int, list[Row]] = {number: [] for number in numbers}
+        for number, *row in map(tuple, await self._rows("rows_behind_each", numbers, ends)):
+            behind[number].append(Row(*row))
+        return {
+            one["execution_id"]: StoredLog(one["state"], rows, rows[-1].hash if rows else one["hash"] or b"")
+            for one in found
+            for rows in (behind[one["id"]],)
+        }
+
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
         rows = await self._rows("rows_from", execution_id, first, limit)
         if not rows:
@@ -149,6 +163,17 @@ class PostgresStore(SqlStore):
     async def take_in_hand(self, execution_id: str, owner: str, *, always: bool = False) -> str | None:
         rows = await self._write("take_in_hand", execution_id, owner, always)
         return rows[0][0] if rows else None
+
+    async def take_over(
+        self, owner: str, lease_ms: int, own: Sequence[str] = (), but: Sequence[str] = (), limit: int = 100
+    ) -> Sequence[Claimed]:
+        await self._let_go()
+        values = (owner, lease_ms, self._now(), list(own), limit, reading(owner), list(but))
+        rows = map(tuple, await self._write("take_over", *values))
+        return [Claimed(Summary(*summary), in_hand, size) for in_hand, size, *summary in rows]
+
+    async def put_down(self, execution_ids: Sequence[str], owner: str) -> None:
+        await self._write("put_down", list(execution_ids), [owner, reading(owner)])
 
     async def release(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         stuck = (await self.summary(execution_id)).stuck

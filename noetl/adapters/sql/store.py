@@ -45,9 +45,6 @@ class SqlStore(SqlSchedules):
         rows = await self._rows("execution_by_key", idempotency_key)
         return Summary(*rows[0]) if rows else None
 
-    async def put_down(self, execution_id: str, owner: str) -> None:
-        await self._write("put_down", execution_id, owner)
-
     async def set_aside(self, execution_id: str, owner: str, why: Stuck) -> bool:
         return bool(await self._write("set_aside", execution_id, owner, msgspec.json.encode(why).decode()))
 

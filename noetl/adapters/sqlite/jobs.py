@@ -12,6 +12,7 @@ from noetl.adapters.sqlite.connection import fetch
 from noetl.errors import Conflict, InvariantViolation
 from noetl.ports.store import (
     Append,
+    Claimed,
     Outline,
     PlaybookText,
     Row,
@@ -23,6 +24,7 @@ from noetl.ports.store import (
     family_over,
     newest_format,
     outdated,
+    reading,
     unknown_execution,
 )
 
@@ -119,6 +121,23 @@ def take_in_hand(connection: apsw.Connection, execution_id: str, owner: str, alw
     if rows and (always or before is not None):
         connection.execute(sql.TAKE_IN_HAND, (owner, execution_id))
     return before
+
+
+def take_over(connection: apsw.Connection, wish: dict[str, object], until: int) -> list[Claimed]:
+    """Become the owner of executions that nobody alive owns."""
+    owner, taken = str(wish["owner"]), []
+    for number, before, in_hand in fetch(connection, sql.LEFT, wish):
+        died = before not in (None, owner)
+        connection.execute(sql.TAKE_OVER, (owner, until, reading(owner) if died else in_hand, number))
+        *summary, size = fetch(connection, sql.TAKEN_OVER, (number,))[0]
+        taken.append(Claimed(Summary(*summary), (in_hand or "") if died else in_hand, size))
+    return taken
+
+
+def put_down(connection: apsw.Connection, execution_ids: Sequence[str], owner: str) -> None:
+    """Nobody has executions in hand any more."""
+    values = [(execution_id, owner, reading(owner)) for execution_id in execution_ids]
+    connection.executemany(sql.PUT_DOWN, values)
 
 
 def release(connection: apsw.Connection, execution_id: str, owner: str, until: int) -> bool:

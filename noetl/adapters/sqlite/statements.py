@@ -1,6 +1,6 @@
 """Every statement of the SQLite store that is not in a schema file. Text only: nothing is executed here."""
 
-from noetl.ports.store import Row, Summary
+from noetl.ports.store import READING, Row, Summary
 
 ROW_FIELDS = Row.__struct_fields__
 ROW = ", ".join(ROW_FIELDS)
@@ -85,16 +85,34 @@ CLAIM = (
     "AND (owner IS NULL OR owner IN (?1, ?5) OR owned_until < ?4) RETURNING 1"
 )
 LEAVE = (
-    "UPDATE executions SET owner = NULL, owned_until = 0, in_hand = nullif(in_hand, owner) "
-    "WHERE owner = ? AND ended_at IS NULL"
+    "UPDATE executions SET owner = NULL, owned_until = 0, "
+    f"in_hand = nullif(nullif(in_hand, owner), '{READING}' || owner) WHERE owner = ? AND ended_at IS NULL"
 )
 LET_GO = (
-    "UPDATE executions SET owner = NULL, owned_until = 0, in_hand = nullif(in_hand, owner) "
+    "UPDATE executions SET owner = NULL, owned_until = 0, "
+    f"in_hand = nullif(nullif(in_hand, owner), '{READING}' || owner) "
     "WHERE execution_id = ? AND owner = ? AND ended_at IS NULL"
 )
 IN_HAND = "SELECT in_hand FROM executions WHERE execution_id = ?"
 TAKE_IN_HAND = "UPDATE executions SET in_hand = ? WHERE execution_id = ?"
-PUT_DOWN = "UPDATE executions SET in_hand = NULL WHERE execution_id = ? AND in_hand = ?"
+# What nobody alive owns, and of one's own what is wanted again; that first.
+LEFT = (
+    "SELECT id, owner, in_hand FROM executions WHERE ended_at IS NULL AND stuck IS NULL AND ("
+    "(owner = :owner AND execution_id IN (SELECT value FROM json_each(:own))) "
+    "OR (status NOT IN ('paused', 'stuck') "
+    "AND execution_id NOT IN (SELECT value FROM json_each(:but)) "
+    "AND (owner IS NULL OR (owner <> :owner AND ("
+    "owned_until < :now OR owner IN (SELECT value FROM json_each(:dead))))))) "
+    "ORDER BY owner IS NOT :owner, due_at, id LIMIT :limit"
+)
+TAKE_OVER = "UPDATE executions SET owner = ?, owned_until = ?, in_hand = ? WHERE id = ?"
+TAKEN_OVER = (
+    f"SELECT {', '.join(f'e.{name}' for name in SUMMARY_FIELDS)}, coalesce(length(s.state), 0) + coalesce("
+    "(SELECT sum(length(l.body)) FROM log l WHERE l.execution = e.id AND l.first > coalesce(s.seq, 0)), 0) "
+    "FROM executions e LEFT JOIN snapshots s ON s.execution = e.id WHERE e.id = ?"
+)
+OWNERS = "SELECT DISTINCT owner FROM executions WHERE ended_at IS NULL AND owner IS NOT NULL"
+PUT_DOWN = "UPDATE executions SET in_hand = NULL WHERE execution_id = ? AND in_hand IN (?, ?)"
 SET_ASIDE = (
     "UPDATE executions SET stuck = json_set(?3, '$.status', status), status = 'stuck', "
     "owner = NULL, owned_until = 0, in_hand = NULL "

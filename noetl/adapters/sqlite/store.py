@@ -1,7 +1,7 @@
 """The store port on SQLite: one thread writes with group commit, another reads without waiting for it."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from noetl.ports.store import (
     EVERY,
     AccessToken,
     Append,
+    Claimed,
     Extent,
     Find,
     Listed,
@@ -72,6 +73,9 @@ class SqliteStore(SqlStore):
         """The newest snapshot and the rows behind it."""
         return await self._reader.run(lambda connection: _log(connection, execution_id))
 
+    async def logs(self, execution_ids: Sequence[str]) -> Mapping[str, StoredLog]:
+        return await self._reader.run(lambda connection: _logs(connection, execution_ids))
+
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
         return await self._reader.run(lambda connection: _rows(connection, execution_id, first, limit))
 
@@ -110,6 +114,19 @@ class SqliteStore(SqlStore):
         return await self._writer.run(
             lambda connection: jobs.take_in_hand(connection, execution_id, owner, always)
         )
+
+    async def take_over(
+        self, owner: str, lease_ms: int, own: Sequence[str] = (), but: Sequence[str] = (), limit: int = 100
+    ) -> Sequence[Claimed]:
+        self._presence.enter(owner)
+        dead = [name for (name,) in await self._rows("owners") if self._presence.gone(name)]
+        now = self._now()
+        lists = {"own": _json(list(own)), "but": _json(list(but)), "dead": _json(dead)}
+        wish = {"owner": owner, "now": now, **lists, "limit": limit}
+        return await self._writer.run(lambda connection: jobs.take_over(connection, wish, now + lease_ms))
+
+    async def put_down(self, execution_ids: Sequence[str], owner: str) -> None:
+        await self._writer.run(lambda connection: jobs.put_down(connection, execution_ids, owner))
 
     async def release(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         self._presence.enter(owner)
@@ -210,6 +227,11 @@ def _log(connection: apsw.Connection, execution_id: str) -> StoredLog:
     seq, state, head = saved[0] if saved else (0, None, b"")
     rows = [Row(*row) for row in fetch(connection, sql.ROWS_BEHIND, (number, seq))]
     return StoredLog(state, rows, rows[-1].hash if rows else head)
+
+
+def _logs(connection: apsw.Connection, execution_ids: Sequence[str]) -> dict[str, StoredLog]:
+    known = [key for key in execution_ids if fetch(connection, sql.NUMBER, (key,))]
+    return {key: _log(connection, key) for key in known}
 
 
 def _rows(connection: apsw.Connection, execution_id: str, first: int, limit: int) -> list[Row]:
