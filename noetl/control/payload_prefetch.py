@@ -3,16 +3,8 @@
 import msgspec
 
 from noetl.control.loaded_execution import LoadedExecution
+from noetl.core.deciding import payload_hydration
 from noetl.core.deciding.draft import stored_refs
-from noetl.core.deciding.payload_hydration import (
-    ahead,
-    arriving_references,
-    loop_references,
-    may_read_payloads,
-    outputs_of,
-    report_references,
-    result_references,
-)
 from noetl.core.message import Message, Report, Start
 from noetl.core.program.program import Program
 from noetl.core.shapes import Reference
@@ -45,7 +37,7 @@ class PayloadPrefetch:
         """Whether something may have to be loaded before a message is decided on."""
         if execution.program is None:
             return isinstance(message, Start) and message.kept is not None
-        return may_read_payloads(execution.program, execution.state, message)
+        return payload_hydration.may_read_payloads(execution.program, execution.state, message)
 
     async def before(self, execution: LoadedExecution, message: Message) -> None:
         """Have the payloads at hand that templates of the decision read, and those that a retry keeps."""
@@ -54,16 +46,18 @@ class PayloadPrefetch:
                 await self.have(execution, ref)
         if execution.program is None:
             return
-        for ref in loop_references(execution.program, execution.state, message):
+        for ref in payload_hydration.loop_references(execution.program, execution.state, message):
             await self.have(execution, ref)
         room = _Room(execution.program)
-        for ref in arriving_references(execution.program, execution.state, message):
+        for ref in payload_hydration.arriving_references(execution.program, execution.state, message):
             await self._within(execution, ref, "event.data.output", room)
         if isinstance(message, Report):
-            for ref in report_references(message):
+            for ref in payload_hydration.report_references(message):
                 await self.have(execution, ref)
             await self._outputs(execution, execution.program, message)
-        for owner, ref in result_references(execution.program, execution.state, message, execution.hydrated):
+        for owner, ref in payload_hydration.result_references(
+            execution.program, execution.state, message, execution.hydrated
+        ):
             await self._within(execution, ref, owner, room)
 
     async def _outputs(self, execution: LoadedExecution, program: Program, report: Report) -> None:
@@ -72,8 +66,8 @@ class PayloadPrefetch:
         if lease is None:
             return
         run = execution.state.runs[lease.run]
-        refs, packs = outputs_of(run, report)
-        reading = ahead(program, execution.state, report) if refs or packs else None
+        refs, packs = payload_hydration.outputs_of(run, report)
+        reading = payload_hydration.ahead(program, execution.state, report) if refs or packs else None
         if reading is None or not reading.reads_output_of(run.step):
             return
         room = _Room(program, times=1)

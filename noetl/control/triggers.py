@@ -91,7 +91,6 @@ class TriggerBook:
         return await self._start_playbook(ask)
 
     async def knock(self, name: str, knock: WebhookCall) -> Started:
-        """A call of a webhook; raises Denied unless it proves that its sender knows the secret."""
         trigger = await self._existing_trigger(name)
         if not await self._proven(trigger, knock) or trigger is None:
             raise Denied("there is no such webhook, or the secret is another one")

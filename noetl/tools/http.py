@@ -39,24 +39,7 @@ from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, error, ok
 from noetl.ports.network import Network
 from noetl.ports.tool import Input, Seconds, Size, define, doc, read_knobs
-from noetl.tools.parts.http_answer import (
-    RETRYABLE,
-    UNANSWERED,
-    Bounds,
-    beginning,
-    failure,
-    http_part,
-    read_body,
-)
-from noetl.tools.parts.http_request import (
-    auth_headers,
-    auth_query,
-    for_origin,
-    json_body,
-    multipart,
-    pairs,
-    plain_headers,
-)
+from noetl.tools.parts import http_answer, http_request
 from noetl.tools.parts.paths import inside
 
 if TYPE_CHECKING:
@@ -238,11 +221,11 @@ async def _begin(request: Request, knobs: Knobs, call: Call) -> "Answer | Client
     session = shared_session(call)
     options = await _options(request, knobs, call)
     options["ssl"] = session.trust(request.verify, call)
-    credentials = auth_headers(call.auth) if call.auth else {}
+    credentials = http_request.auth_headers(call.auth) if call.auth else {}
     if credentials:
         from yarl import URL
 
-        options["middlewares"] = (for_origin(URL(request.url).origin(), credentials),)
+        options["middlewares"] = (http_request.for_origin(URL(request.url).origin(), credentials),)
     method = request.method.upper()
     answer = await session.exchanges.ask(method, request.url, options, credentials)
     return answer or await session.client.request(method, request.url, **options)
@@ -253,18 +236,19 @@ def _failure(problem: "ClientError | OSError | ValueError | TypeError", url: str
     import aiohttp
 
     if isinstance(problem, aiohttp.ClientError | OSError):
-        return failure(problem, url)
+        return http_answer.failure(problem, url)
     return Failed("input", f"the request cannot be sent: {problem}")  # a newline in a header, …
 
 
 async def _options(request: Request, knobs: Knobs, call: Call) -> dict[str, Any]:
-    headers = plain_headers(request.headers)
+    headers = http_request.plain_headers(request.headers)
     if knobs.idempotency or knobs.idempotency_header:
         headers.setdefault(knobs.idempotency_header or "Idempotency-Key", call.idempotency_key)
     if call.trace is not None:
         headers.setdefault("traceparent", call.trace)
     options: dict[str, object] = {
-        "params": pairs(request.params) + (auth_query(call.auth) if call.auth else []),
+        "params": http_request.pairs(request.params)
+        + (http_request.auth_query(call.auth) if call.auth else []),
         "allow_redirects": request.follow_redirects,
         "max_redirects": 10,
         "timeout": _timeout(knobs),
@@ -300,11 +284,11 @@ async def _body(request: Request, headers: dict[str, str], call: Call) -> object
         raise Failed("input", f"http sends one body; it was given {' and '.join(bodies)}")
     if request.json is not None:
         _content_type(headers, "application/json")
-        return json_body(request.json)
+        return http_request.json_body(request.json)
     if request.body is not None:
         _content_type(headers, "text/plain; charset=utf-8")
         return request.body.encode()
-    return multipart(pairs(request.form), await _files(request.files or {}, call))
+    return http_request.multipart(http_request.pairs(request.form), await _files(request.files or {}, call))
 
 
 def _content_type(headers: dict[str, str], media: str) -> None:
@@ -338,11 +322,11 @@ async def _answer(
     response: "Answer | ClientResponse", request: Request, knobs: Knobs, call: Call
 ) -> Envelope:
     hidden = str(call.auth["param"]) if call.auth and "param" in call.auth else None
-    http = http_part(response, hidden)
+    http = http_answer.http_part(response, hidden)
     hold = call.limit("max_hydrate_bytes", HOLD_BYTES)
     try:
-        body = await read_body(
-            response, request.response, Bounds(hold, knobs.max_response_bytes), call.payloads
+        body = await http_answer.read_body(
+            response, request.response, http_answer.Bounds(hold, knobs.max_response_bytes), call.payloads
         )
     except Failed as failure:
         return failure.output | {"http": http}
@@ -351,11 +335,14 @@ async def _answer(
         message = (
             f"{response.method} {http['url']} answered {response.status} {response.reason or ''}".rstrip()
         )
-        parts |= {"details": beginning(body, response), "retryable": response.status in RETRYABLE}
-        parts |= {"answered": response.status not in UNANSWERED}
+        parts |= {
+            "details": http_answer.beginning(body, response),
+            "retryable": response.status in http_answer.RETRYABLE,
+        }
+        parts |= {"answered": response.status not in http_answer.UNANSWERED}
         return error("http", message, code=str(response.status), data=body.data, **parts)
     if body.problem is not None:
-        parts |= {"details": beginning(body, response)}
+        parts |= {"details": http_answer.beginning(body, response)}
         return error("body", body.problem, code="json", data=body.data, **parts)
     return ok(body.data, **parts)
 

@@ -173,7 +173,6 @@ class Pool:
             await runner.give_up(error)
 
     def recall(self, execution_id: str, lease: str, give_back: bool) -> None:
-        """Stop a lease at once, or let its pipelines stop at their next task boundary."""
         waiting = self._queue.pop((execution_id, lease), None)
         if waiting is not None and give_back:
             self.give_back(waiting)
@@ -188,7 +187,6 @@ class Pool:
             task.cancel()
 
     def abandon(self, execution_id: str) -> None:
-        """Stop every lease of an execution at once."""
         for owner, lease in [*self._queue, *self._running]:
             if owner == execution_id:
                 self.recall(execution_id, lease, give_back=False)
@@ -208,7 +206,6 @@ class Pool:
             self.trouble = error
 
     def deliver(self, execution_id: str, lease: str, address: str, task: str, output: Output) -> None:
-        """Give a waiting pipeline its answer."""
         running = self._running.get((execution_id, lease))
         if running is not None:
             running[0].deliver(address, task, output)

@@ -14,15 +14,7 @@ from noetl.core.event import Event, EventEnvelope, iso
 from noetl.core.message import Control
 from noetl.core.reading.task_logs import lines_of
 from noetl.json_value import Json, JsonObject
-from noetl.ports.answers import (
-    CredentialAnswer,
-    DiffAnswer,
-    ExecutionAnswer,
-    ExecutionItem,
-    LogLine,
-    StateAnswer,
-    WhyAnswer,
-)
+from noetl.ports import answers
 from noetl.ports.front import Ask, NewToken, Slice, Started, TokenAsk, Worker
 from noetl.ports.store import AccessToken, Find, Listed, PlaybookText, Projection, Row, Summary
 
@@ -118,10 +110,10 @@ class HttpFront(HttpSchedules):
         page = await self.client.ask("GET", "/executions", query=query)
         return Listed([_summary(item) for item in page["items"]], page["cursor"])
 
-    async def execution(self, execution_id: str, *, wait_s: float = 0) -> ExecutionAnswer:
+    async def execution(self, execution_id: str, *, wait_s: float = 0) -> answers.ExecutionAnswer:
         """How it stands; the server waits for the end, for so many seconds at the most."""
         query = {"wait": int(wait_s) or None}
-        result: ExecutionAnswer = await self.client.ask("GET", _execution(execution_id), query=query)
+        result: answers.ExecutionAnswer = await self.client.ask("GET", _execution(execution_id), query=query)
         return result
 
     async def status(self, execution_id: str) -> str:
@@ -162,16 +154,15 @@ class HttpFront(HttpSchedules):
 
     async def logs(
         self, execution_id: str, *, first: int = 1, limit: int = 500, step: str | None = None
-    ) -> list[LogLine]:
-        """What tasks wrote to their output, from an event on; the lines of one event stay together."""
-        lines: list[LogLine] = []
+    ) -> list[answers.LogLine]:
+        lines: list[answers.LogLine] = []
         start: int | None = first
         while start is not None and len(lines) < limit:
             query: Query = {"from": start, "limit": PAGE, "name": "task.done", "step": step}
             page = await self.client.ask("GET", f"{_execution(execution_id)}/events", query=query)
             for envelope in page["items"]:
                 if len(lines) < limit:
-                    lines += cast(Iterator[LogLine], lines_of(envelope))
+                    lines += cast(Iterator[answers.LogLine], lines_of(envelope))
             start = page["next"]
         return lines
 
@@ -179,19 +170,20 @@ class HttpFront(HttpSchedules):
         drawing: JsonObject = await self.client.ask("GET", f"{_execution(execution_id)}/graph")
         return drawing
 
-    async def state(self, execution_id: str, at: int | None = None) -> StateAnswer:
-        """The state after an event, or now."""
+    async def state(self, execution_id: str, at: int | None = None) -> answers.StateAnswer:
         path = f"{_execution(execution_id)}/state"
-        answer: StateAnswer = await self.client.ask("GET", path, query={"at": at})
+        answer: answers.StateAnswer = await self.client.ask("GET", path, query={"at": at})
         return answer
 
-    async def why(self, execution_id: str, step: str | None = None) -> WhyAnswer:
+    async def why(self, execution_id: str, step: str | None = None) -> answers.WhyAnswer:
         path = f"{_execution(execution_id)}/why"
-        explanation: WhyAnswer = await self.client.ask("GET", path, query={"step": step})
+        explanation: answers.WhyAnswer = await self.client.ask("GET", path, query={"step": step})
         return explanation
 
-    async def diff(self, first: str, other: str) -> DiffAnswer:
-        difference: DiffAnswer = await self.client.ask("GET", f"{_execution(first)}/diff/{segment(other)}")
+    async def diff(self, first: str, other: str) -> answers.DiffAnswer:
+        difference: answers.DiffAnswer = await self.client.ask(
+            "GET", f"{_execution(first)}/diff/{segment(other)}"
+        )
         return difference
 
     async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Json:
@@ -214,15 +206,14 @@ class HttpFront(HttpSchedules):
     async def credentials(self) -> Sequence[tuple[str, int]]:
         return [(str(item["name"]), ms(str(item["set_at"]))) for item in await self._all("/credentials")]
 
-    async def credential(self, name: str) -> CredentialAnswer:
-        fields: CredentialAnswer = await self.client.ask("GET", f"/credentials/{segment(name)}")
+    async def credential(self, name: str) -> answers.CredentialAnswer:
+        fields: answers.CredentialAnswer = await self.client.ask("GET", f"/credentials/{segment(name)}")
         return fields
 
     async def delete_credential(self, name: str) -> None:
         await self.client.ask("DELETE", f"/credentials/{segment(name)}")
 
     async def seal_again(self) -> int:
-        """Seal every credential with the newest key of the server."""
         return int((await self.client.ask("POST", "/credentials/rotate"))["sealed"])
 
     # Tokens
@@ -270,7 +261,7 @@ def _playbook(item: Mapping[str, object]) -> PlaybookText:
     return msgspec.convert({"text": "", **with_ms(item, "registered_at")}, PlaybookText)
 
 
-def _summary(item: ExecutionItem) -> Summary:
+def _summary(item: answers.ExecutionItem) -> Summary:
     moments = with_ms(item, "requested_at", "started_at", "ended_at")
     summary = msgspec.convert({**moments, **item["playbook"]}, Summary)
     if item["counts"] is not None:

@@ -62,7 +62,6 @@ class WorkerLink:
         raise NotImplementedError
 
     def tell(self, beat: Heartbeat) -> None:
-        """Say to every server what is held."""
         raise NotImplementedError
 
     async def once(self, what: str, body: bytes, server: str | None, patience: float) -> bytes:
@@ -124,7 +123,6 @@ class WorkerLink:
         return await self._ask("secret", _encode(ask), self._owners.get(ask.execution_id))
 
     async def program(self, digest: str) -> str:
-        """The text of a playbook."""
         return (await self._ask("program", _encode(digest))).decode()
 
     async def write(self, payload: Payload) -> None:

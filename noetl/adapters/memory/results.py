@@ -16,7 +16,6 @@ class MemoryResults:
         self._payloads: dict[str, tuple[bytes, int]] = {}
 
     async def write(self, payload: Payload) -> None:
-        """Keep a payload."""
         self._payloads[check_key(payload.key)] = (payload.body, self._now())
 
     async def write_stream(self, execution_id: str, chunks: AsyncIterator[bytes]) -> tuple[str, int, str]:

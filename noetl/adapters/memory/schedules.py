@@ -53,7 +53,6 @@ class MemorySchedules:
         return [replace(self._schedules[name]) for _, name in sorted(due)[:limit]]
 
     async def advance_schedule(self, name: str, expected: int, fired: Fired) -> bool:
-        """Go on to the next tick, if the next one is still the expected."""
         schedule = self._schedules.get(name)
         if schedule is None or schedule.next_at != expected:
             return False

@@ -67,7 +67,6 @@ class SqlSchedules(ABC):
         return [_read(Schedule, row) for row in await self._rows("due_schedules", self._now(), limit)]
 
     async def advance_schedule(self, name: str, expected: int, fired: Fired) -> bool:
-        """Go on to the next tick, if the next one is still the expected."""
         skipped = None if fired.skipped is None else msgspec.json.encode(fired.skipped).decode()
         values = (name, expected, fired.next_at, fired.last_at, fired.execution, fired.error, skipped)
         return bool(await self._write("advance_schedule", *values))

@@ -6,15 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from noetl.cli.playbooks.sources import (
-    LOOKS_LIKE_PLAYBOOK,
-    TEST_ENDINGS,
-    Source,
-    files_below,
-    is_test,
-    read,
-    read_one,
-)
+from noetl.cli.playbooks import sources
 from noetl.cli.playbooks.validation import CheckResult, check, with_findings
 from noetl.errors import NotFound, RequestError
 
@@ -26,7 +18,7 @@ if TYPE_CHECKING:
 class CaseFile:
     """A test file, the playbook that it tests, and whatever is wrong with either."""
 
-    source: Source
+    source: sources.Source
     suite: "Suite"
     playbook: CheckResult | None = None
 
@@ -41,7 +33,7 @@ class CaseFile:
 
 def file_beside(playbook: str) -> str:
     """Where the tests of a playbook are, unless a test file says otherwise."""
-    return f"{os.path.splitext(playbook)[0]}{TEST_ENDINGS[0]}"
+    return f"{os.path.splitext(playbook)[0]}{sources.TEST_ENDINGS[0]}"
 
 
 def find(arguments: Sequence[str]) -> list[str]:
@@ -57,8 +49,8 @@ def find(arguments: Sequence[str]) -> list[str]:
 
 def _expand(argument: str) -> Iterator[str]:
     if os.path.isdir(argument):
-        yield from filter(is_test, files_below(argument))
-    elif os.path.exists(argument) and not is_test(argument) and is_playbook(argument):
+        yield from filter(sources.is_test, sources.files_below(argument))
+    elif os.path.exists(argument) and not sources.is_test(argument) and is_playbook(argument):
         beside = file_beside(argument)
         if os.path.exists(beside):
             yield beside
@@ -68,13 +60,13 @@ def _expand(argument: str) -> Iterator[str]:
 
 def is_playbook(name: str) -> bool:
     """Whether a file is a playbook by what it says."""
-    return LOOKS_LIKE_PLAYBOOK.search(read_one(name).data) is not None
+    return sources.LOOKS_LIKE_PLAYBOOK.search(sources.read_one(name).data) is not None
 
 
 def _nothing(argument: str) -> NotFound:
     if os.path.isdir(argument):
         message = f"there are no tests in '{argument}'"
-        hint = f"a test file ends in {TEST_ENDINGS[0]}; to make one: noetl test --record FILE"
+        hint = f"a test file ends in {sources.TEST_ENDINGS[0]}; to make one: noetl test --record FILE"
         return NotFound(message, hint=hint)
     if os.path.exists(argument):
         message = f"'{argument}' has no tests: there is no '{file_beside(argument)}'"
@@ -87,17 +79,17 @@ def load(name: str) -> CaseFile:
     from noetl.dsl.testing.names import check_names
     from noetl.dsl.testing.suite import read_suite
 
-    source = read(name)
+    source = sources.read(name)
     suite = read_suite(source.data)
     if not suite.ok:
         return CaseFile(source, suite)
-    playbook = check(read(_beside(name, suite, source)))
+    playbook = check(sources.read(_beside(name, suite, source)))
     if playbook.valid and playbook.loaded.playbook is not None:
         suite = replace(suite, diagnostics=check_names(suite, playbook.loaded.playbook))
     return CaseFile(source, suite, playbook)
 
 
-def _beside(name: str, suite: "Suite", source: Source) -> str:
+def _beside(name: str, suite: "Suite", source: sources.Source) -> str:
     """The playbook's file; a test file names it from its own folder."""
     path = os.path.normpath(Path(name).parent / suite.playbook)
     if not os.path.isfile(path):

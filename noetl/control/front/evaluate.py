@@ -11,15 +11,7 @@ from noetl.core.fold import evolve
 from noetl.core.program.evaluator import EvaluationError, binding
 from noetl.core.shapes import Reference
 from noetl.core.state import State
-from noetl.core.values.payload_demand import (
-    UnreadablePayload,
-    event_payload_reads,
-    gone,
-    in_envelope,
-    payload_reads,
-    stored_payload,
-    too_large,
-)
+from noetl.core.values import payload_demand
 from noetl.core.values.scope import Scope
 from noetl.dsl.net.routing import flags_of
 from noetl.dsl.templates.limits import TemplateError
@@ -103,13 +95,13 @@ async def _scope(payloads: Payloads, moment: _Moment, compiled: CompiledValue, m
     own = {"output": fixed.pop("output")} if "output" in fixed else {}
     steps = {**moment.steps, **own}
     found: dict[str, Any] = {}
-    carried = event_payload_reads(fixed.get("event", {}), compiled.paths)
-    for reading in (*payload_reads(steps, compiled.paths), *carried):
-        ref = stored_payload(reading.envelope)
+    carried = payload_demand.event_payload_reads(fixed.get("event", {}), compiled.paths)
+    for reading in (*payload_demand.payload_reads(steps, compiled.paths), *carried):
+        ref = payload_demand.stored_payload(reading.envelope)
         if ref is not None and ref["meta"].get("bytes", 0) <= most:
             found[ref["locator"]["key"]] = await _payload(payloads, reading.owner, ref, most)
     if "event" in fixed and (output := (fixed["event"]["data"].get("output"))):
-        data = {**fixed["event"]["data"], "output": in_envelope(output, found, most)}
+        data = {**fixed["event"]["data"], "output": payload_demand.in_envelope(output, found, most)}
         fixed["event"] = {**fixed["event"], "data": data}
     return Scope(fixed, steps=steps, payloads=found, most=most)
 
@@ -118,9 +110,11 @@ async def _payload(payloads: Payloads, owner: str, ref: Reference, most: int) ->
     try:
         return await payloads.get(ref, most)
     except NotFound:
-        return UnreadablePayload("reference", gone(ref))
+        return payload_demand.UnreadablePayload("reference", payload_demand.gone(ref))
     except TooLarge as error:
-        return UnreadablePayload("limit", too_large(owner, error.bytes, most, at_least=True))
+        return payload_demand.UnreadablePayload(
+            "limit", payload_demand.too_large(owner, error.bytes, most, at_least=True)
+        )
 
 
 def _note_output(steps: dict[str, Any], event: Event) -> None:

@@ -7,23 +7,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from noetl.core.shapes import Output, Reference, ScopeValues
+from noetl.core.values import payload_demand
 from noetl.core.values.output import bounded
-from noetl.core.values.payload_demand import (
-    PayloadRead,
-    Payloads,
-    UnreadablePayload,
-    event_payload_reads,
-    in_envelope,
-    payload_reads,
-    refusal,
-    stored_payload,
-)
 from noetl.dsl.sugar.labels import read_as
 from noetl.dsl.templates.values import Envelope
 
 V = TypeVar("V")
 _MISSING = object()
-_NO_PAYLOADS: Payloads = {}
+_NO_PAYLOADS: payload_demand.Payloads = {}
 _NO_OUTPUTS: Mapping[str, Output] = {}
 
 
@@ -44,7 +35,7 @@ class Scope:
         steps: Mapping[str, Output] = _NO_OUTPUTS,
         reader: str = "",
         *,
-        payloads: Payloads = _NO_PAYLOADS,
+        payloads: payload_demand.Payloads = _NO_PAYLOADS,
         most: int = 0,
         damaged: bool = False,
     ) -> None:
@@ -80,21 +71,21 @@ class Scope:
         """Payloads that templates with these paths read and that are not at hand: whose, and references."""
         payloads = {}
         for reading in self._readings(paths):
-            ref = stored_payload(reading.envelope)
+            ref = payload_demand.stored_payload(reading.envelope)
             if ref is not None and ref["meta"].get("bytes", 0) <= self.most:
                 key = ref["locator"]["key"]
                 payload = self.payloads.get(key, _MISSING)
                 if payload is _MISSING or (
-                    isinstance(payload, UnreadablePayload) and payload.kind == "backend"
+                    isinstance(payload, payload_demand.UnreadablePayload) and payload.kind == "backend"
                 ):
                     payloads[key] = reading.owner, ref
         return list(payloads.values())
 
-    def _readings(self, paths: Iterable[tuple[str, ...]]) -> Iterable[PayloadRead]:
+    def _readings(self, paths: Iterable[tuple[str, ...]]) -> Iterable[payload_demand.PayloadRead]:
         """What paths read of finished steps; a name that means something nearer is none."""
         steps = {path[0] for path in paths if path[0] in self.steps}
         hidden = {name for name in steps if name in self.fixed or self._near(name)} if steps else steps
-        return payload_reads(
+        return payload_demand.payload_reads(
             self.steps, [path for path in paths if path[0] in steps and path[0] not in hidden]
         )
 
@@ -103,27 +94,27 @@ class Scope:
             read_as(self.reader, name, self.tasks) is not None
         )
 
-    def out_of_reach(self, paths: Iterable[tuple[str, ...]]) -> UnreadablePayload | None:
+    def out_of_reach(self, paths: Iterable[tuple[str, ...]]) -> payload_demand.UnreadablePayload | None:
         """Why a template cannot be rendered here: it reads a payload that cannot be had."""
         event = self.fixed.get("event")
         if self.steps or event is not None:
             reads = list(self._readings(paths)) if self.steps else []
             if event is not None:
-                reads += event_payload_reads(event, paths)
+                reads += payload_demand.event_payload_reads(event, paths)
             for reading in reads:
-                wrong = refusal(reading, self.payloads, self.most)
+                wrong = payload_demand.refusal(reading, self.payloads, self.most)
                 if wrong is not None:
                     return wrong
         return self._gone(paths) if self.damaged else None
 
-    def _gone(self, paths: Iterable[tuple[str, ...]]) -> UnreadablePayload | None:
+    def _gone(self, paths: Iterable[tuple[str, ...]]) -> payload_demand.UnreadablePayload | None:
         for path in paths:
             value = self.bind(path[:1]).get(path[0])
             for key in path[1:]:
-                value = value if isinstance(value, UnreadablePayload) else _below(value, key)
+                value = value if isinstance(value, payload_demand.UnreadablePayload) else _below(value, key)
             wrong = _unreadable(value)
             if wrong is not None:
-                return UnreadablePayload(wrong.kind, f"{'.'.join(path)}: {wrong.message}")
+                return payload_demand.UnreadablePayload(wrong.kind, f"{'.'.join(path)}: {wrong.message}")
         return None
 
     def seen(self, paths: Iterable[tuple[str, ...]]) -> dict[str, object]:
@@ -143,22 +134,22 @@ class Scope:
 NOTHING = Scope({})  # for what reads nothing
 
 
-def _finished(step: Output, payloads: Payloads, most: int) -> Envelope:
+def _finished(step: Output, payloads: payload_demand.Payloads, most: int) -> Envelope:
     """A finished step as templates read it: its tasks under `results` are envelopes too."""
-    envelope = Envelope(in_envelope(step, payloads, most))
+    envelope = Envelope(payload_demand.in_envelope(step, payloads, most))
     if "results" in envelope:
         envelope["results"] = {
-            label: Envelope(in_envelope(output, payloads, most))
+            label: Envelope(payload_demand.in_envelope(output, payloads, most))
             for label, output in envelope["results"].items()
         }
     return envelope
 
 
-def _unreadable(value: object) -> UnreadablePayload | None:
+def _unreadable(value: object) -> payload_demand.UnreadablePayload | None:
     """Why a value, or something in it, cannot be read."""
     if isinstance(value, dict):
         return next(filter(None, map(_unreadable, value.values())), None)
-    return value if isinstance(value, UnreadablePayload) else None
+    return value if isinstance(value, payload_demand.UnreadablePayload) else None
 
 
 def _below(value: object, key: str) -> object:

@@ -3,19 +3,8 @@
 from collections.abc import Container, Iterable
 
 from noetl.dsl.diagnostic import Code, Mark
+from noetl.dsl.grammar import task
 from noetl.dsl.grammar.checker import MISSING_KEY, UNKNOWN_KEY, WRONG_TYPE, WRONG_VALUE, Checker
-from noetl.dsl.grammar.task import (
-    BRANCH,
-    CALL_KEYS,
-    CALL_NEEDS,
-    ELSE_BRANCH,
-    KIND_DEFAULTS,
-    SUGAR,
-    SUGAR_ITEM,
-    SUGAR_RECORDS,
-    TASK,
-    TASK_SPEC,
-)
 from noetl.dsl.grammar.types import Key, Record, Tasks
 from noetl.dsl.nearest import did_you_mean, nearest
 from noetl.dsl.tool_kind import Kind
@@ -29,7 +18,7 @@ MISSING_INPUT = Code("missing-input", "error", "An input the tool kind needs is 
 INPUT_CLASH = Code("conflicting-inputs", "error", "Inputs of which only one may be given")
 SUGAR_CLASH = Code("sugar-with-kind", "error", "A task is two things at once")
 
-_ANY_SPEC = Record(TASK_SPEC.name, TASK_SPEC.keys, open=True)
+_ANY_SPEC = Record(task.TASK_SPEC.name, task.TASK_SPEC.keys, open=True)
 
 
 def check_tasks(checker: Checker, shape: Tasks, tool: Json, mark: Mark) -> None:
@@ -63,7 +52,7 @@ def check_task(checker: Checker, node: Json, mark: Mark) -> None:
         hint = f"write {{kind: {node}}}" if is_kind else "write {name: …, kind: …}"
         checker.report(WRONG_TYPE, mark, message, hint)
         return
-    words = [word for word in SUGAR if word in node]
+    words = [word for word in task.SUGAR if word in node]
     if words:
         _check_sugar(checker, node, words)
         return
@@ -96,12 +85,12 @@ def _kind_of(checker: Checker, node: Map) -> Kind | None:
 def _check_without_kind(checker: Checker, node: Map) -> None:
     _check_known_keys(checker, node)
     for key in node:
-        hint = did_you_mean(key, ["kind", *SUGAR], None) if key not in TASK.keys else None
+        hint = did_you_mean(key, ["kind", *task.SUGAR], None) if key not in task.TASK.keys else None
         if hint is not None:
             checker.report(UNKNOWN_KEY, node.at_key(key), f"unknown key '{key}' in a task", hint)
             return
     message = "a task has no 'kind'"
-    checker.report(MISSING_KEY, node.mark, message, f"add kind: …, or one of {', '.join(SUGAR)}")
+    checker.report(MISSING_KEY, node.mark, message, f"add kind: …, or one of {', '.join(task.SUGAR)}")
 
 
 def split_kinds(checker: Checker, spec: Map, kinds: Container[str]) -> Map:
@@ -109,7 +98,7 @@ def split_kinds(checker: Checker, spec: Map, kinds: Container[str]) -> Map:
     own = Map(mark=spec.mark)
     for key, value in spec.items():
         if key in kinds:
-            checker.record(KIND_DEFAULTS, value, spec.at(key), checker.kinds[key].knobs)
+            checker.record(task.KIND_DEFAULTS, value, spec.at(key), checker.kinds[key].knobs)
         else:
             own.put(key, value, key_mark=spec.at_key(key), value_mark=spec.at(key))
     return own
@@ -123,14 +112,14 @@ def check_spec(checker: Checker, spec: Json, mark: Mark) -> None:
 def _check_known_keys(checker: Checker, node: Map) -> None:
     """What can be said of a task whose kind is not known: keys beside it may be inputs of that kind."""
     for key, value in node.items():
-        if key in TASK.keys and key != "kind":
-            checker.walk(TASK.keys[key].shape, value, node.at(key), key)
-        elif key not in TASK.keys:
+        if key in task.TASK.keys and key != "kind":
+            checker.walk(task.TASK.keys[key].shape, value, node.at(key), key)
+        elif key not in task.TASK.keys:
             checker.free(value, node.at(key))
 
 
 def _check_of_kind(checker: Checker, node: Map, kind: Kind) -> None:
-    calls = {key: CALL_KEYS[key] for key in kind.beside if key in CALL_KEYS}
+    calls = {key: task.CALL_KEYS[key] for key in kind.beside if key in task.CALL_KEYS}
     unknown = []
     for key, value in node.items():
         mark = node.at(key)
@@ -142,16 +131,16 @@ def _check_of_kind(checker: Checker, node: Map, kind: Kind) -> None:
                 if isinstance(value, Map)
                 else value
             )
-            checker.record(TASK_SPEC, own, mark, kind.knobs)
-        elif key in TASK.keys:
-            checker.walk(TASK.keys[key].shape, value, mark, key)
+            checker.record(task.TASK_SPEC, own, mark, kind.knobs)
+        elif key in task.TASK.keys:
+            checker.walk(task.TASK.keys[key].shape, value, mark, key)
         elif key in calls:
             checker.walk(calls[key].shape, value, mark, key)
         elif key in kind.beside:
             checker.free(value, mark)
         else:
             unknown.append(key)
-    missing = [key for key in CALL_NEEDS.get(kind.name, ()) if key not in node]
+    missing = [key for key in task.CALL_NEEDS.get(kind.name, ()) if key not in node]
     if unknown:
         _report_unknown(checker, node, kind, unknown, missing)
     values = node.get("input")
@@ -165,17 +154,17 @@ def _check_of_kind(checker: Checker, node: Map, kind: Kind) -> None:
 
 
 def _report_unknown(checker: Checker, node: Map, kind: Kind, unknown: list[str], missing: list[str]) -> None:
-    keys: dict[str, object] = {**TASK.keys, **dict.fromkeys(kind.beside)}
+    keys: dict[str, object] = {**task.TASK.keys, **dict.fromkeys(kind.beside)}
     for key in list(unknown):
-        if key in kind.knobs or key in TASK_SPEC.keys:
+        if key in kind.knobs or key in task.TASK_SPEC.keys:
             message = f"'{key}' stands beside 'kind': it is a knob"
             checker.report(UNKNOWN_KEY, node.at_key(key), message, f"write: spec: {{{key}: …}}")
             unknown.remove(key)
-    advice = dict(TASK.advice)
+    advice = dict(task.TASK.advice)
     if kind.open_input:
         own = {key: f"write: input: {{{key}: …}}" for key in unknown if key not in advice and key != "do"}
         advice |= own
-    shape = Record(f"a task of kind '{kind.name}'", TASK.keys, advice=advice)
+    shape = Record(f"a task of kind '{kind.name}'", task.TASK.keys, advice=advice)
     checker.unknown(shape, node, unknown, missing, {**keys, **kind.inputs})
 
 
@@ -255,8 +244,8 @@ def _check_sugar(checker: Checker, node: Map, words: list[str]) -> None:
         message = f"an item is '{word}' or '{clash[0]}', not both"
         checker.report(SUGAR_CLASH, node.at_key(clash[0]), message, "make two items of it")
         return
-    key = Key(SUGAR_RECORDS[word])
-    shape = Record(f"a '{word}' item", {**SUGAR_ITEM.keys, word: key}, advice=TASK.advice)
+    key = Key(task.SUGAR_RECORDS[word])
+    shape = Record(f"a '{word}' item", {**task.SUGAR_ITEM.keys, word: key}, advice=task.TASK.advice)
     checker.record(shape, node, node.mark)
     body = node[word]
     if word == "paginate" and isinstance(body, Map) and body.get("by") == "cursor" and "next" not in body:
@@ -273,7 +262,7 @@ def check_branches(checker: Checker, branches: Json, mark: Mark) -> None:
     first: Mark | None = None
     for index, branch in enumerate(branches):
         otherwise = isinstance(branch, Map) and "else" in branch
-        checker.record(ELSE_BRANCH if otherwise else BRANCH, branch, branches.at(index))
+        checker.record(task.ELSE_BRANCH if otherwise else task.BRANCH, branch, branches.at(index))
         if otherwise and first is not None:
             message = f"'choose' has another 'else' at line {first.line}: this one is never taken"
             checker.report(WRONG_VALUE, branches.at(index), message, "keep one of the two")
@@ -287,7 +276,7 @@ def check_request(checker: Checker, node: Json, mark: Mark) -> None:
         message = "the input of the request of 'paginate' must be a mapping: the page's parameters go into it"
         checker.report(WRONG_TYPE, node.at("input"), message, 'write input: {url: "…", params: {…}}')
         return
-    if isinstance(node, Map) and any(word in node for word in SUGAR):
+    if isinstance(node, Map) and any(word in node for word in task.SUGAR):
         message = "the request of 'paginate' must be one task"
         checker.report(WRONG_VALUE, mark, message, "write {kind: http, input: {…}}")
         return

@@ -10,15 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from noetl.dsl.json_schema.limits import (
-    CHARS_PER_STEP,
-    EVALUATION_DEPTH,
-    PROBLEMS,
-    SHOWN_CHARS,
-    WORK,
-    WORK_PER_NODE,
-    SchemaLimit,
-)
+from noetl.dsl.json_schema import limits
 from noetl.json_value import Json
 
 INTS_EXACT = 2**53
@@ -62,7 +54,7 @@ class Run:
 
     def __init__(self, value: Json, *, collecting: bool) -> None:
         self._value = value
-        self._left = WORK
+        self._left = limits.WORK
         self._allowance: int | None = None
         self._depth = 0
         self._verdicts: dict[Hashable, bool] = {}
@@ -87,9 +79,9 @@ class Run:
 
     def _evaluate(self, node: Node, value: Json) -> bool:
         self._depth += 1
-        if self._depth > EVALUATION_DEPTH:
-            raise SchemaLimit(
-                f"the schema and the value go more than {EVALUATION_DEPTH} levels deep",
+        if self._depth > limits.EVALUATION_DEPTH:
+            raise limits.SchemaLimit(
+                f"the schema and the value go more than {limits.EVALUATION_DEPTH} levels deep",
                 hint="validate the parts of the value in tasks of their own",
             )
         self.spend(2 + len(node.checks))
@@ -97,7 +89,7 @@ class Run:
         for check in node.checks:
             if not check(value, self):
                 fits = False
-                if self.problems is None or len(self.problems) >= PROBLEMS:
+                if self.problems is None or len(self.problems) >= limits.PROBLEMS:
                     break
         self._depth -= 1
         return fits
@@ -120,13 +112,13 @@ class Run:
 
     def fail(self, message: str) -> bool:
         """The value here does not fit; always False."""
-        if self.problems is not None and len(self.problems) < PROBLEMS:
+        if self.problems is not None and len(self.problems) < limits.PROBLEMS:
             self.problems.append((tuple(self.path), message))
         return False
 
     def enough(self) -> bool:
         """Whether a failure need not be looked into any further."""
-        return self.problems is None or len(self.problems) >= PROBLEMS
+        return self.problems is None or len(self.problems) >= limits.PROBLEMS
 
     def spend(self, steps: int) -> None:
         """Take steps; SchemaLimit when there are not enough left."""
@@ -134,12 +126,12 @@ class Run:
         if self._left >= 0:
             return
         if self._allowance is None:
-            self._allowance = WORK_PER_NODE * _nodes(self._value)
+            self._allowance = limits.WORK_PER_NODE * _nodes(self._value)
             self._left += self._allowance
             if self._left >= 0:
                 return
-        raise SchemaLimit(
-            f"the check against the schema takes more than {WORK + self._allowance:,} steps of work",
+        raise limits.SchemaLimit(
+            f"the check against the schema takes more than {limits.WORK + self._allowance:,} steps of work",
             hint="use fewer schemas for one value, or check it in a python task",
         )
 
@@ -179,7 +171,7 @@ def _nodes(value: Json, most: float = math.inf) -> int:
     count, pending = 0, [value]
     while pending and count < most:
         item = pending.pop()
-        count += 1 + (len(item) // CHARS_PER_STEP if isinstance(item, str) else 0)
+        count += 1 + (len(item) // limits.CHARS_PER_STEP if isinstance(item, str) else 0)
         if isinstance(item, dict | list):
             if len(item) >= most:
                 return count + len(item)
@@ -192,7 +184,7 @@ def plain_key(value: Json, run: Run) -> Hashable:
     if isinstance(value, bool):
         return ("boolean", value)
     if isinstance(value, str):
-        run.spend(1 + len(value) // CHARS_PER_STEP)
+        run.spend(1 + len(value) // limits.CHARS_PER_STEP)
         return value
     if isinstance(value, dict):
         run.spend(1 + len(value))
@@ -208,15 +200,15 @@ def plain_key(value: Json, run: Run) -> Hashable:
 
 def excerpt(value: Json) -> str:
     """A value as a message shows it: JSON when it is short, else what it is."""
-    if isinstance(value, dict | list) and _nodes(value, SHOWN_CHARS) >= SHOWN_CHARS:
+    if isinstance(value, dict | list) and _nodes(value, limits.SHOWN_CHARS) >= limits.SHOWN_CHARS:
         entries = f"{len(value)} entries" if isinstance(value, dict) else f"{len(value)} items"
         return f"a {'mapping' if isinstance(value, dict) else 'list'} of {entries}"
     if isinstance(value, str):
-        value = value if len(value) <= SHOWN_CHARS else f"{value[:SHOWN_CHARS]}…"
+        value = value if len(value) <= limits.SHOWN_CHARS else f"{value[: limits.SHOWN_CHARS]}…"
     if isinstance(value, int) and value.bit_length() > INT_BITS_SHOWN:
         return f"a number of {value.bit_length():,} bits"
     try:
         text = msgspec.json.encode(value, enc_hook=str).decode()
     except (OverflowError, TypeError, ValueError):  # what JSON cannot hold
         return f"a {type(value).__name__}"
-    return text if len(text) <= SHOWN_CHARS + 3 else f"{text[:SHOWN_CHARS]}…"
+    return text if len(text) <= limits.SHOWN_CHARS + 3 else f"{text[: limits.SHOWN_CHARS]}…"

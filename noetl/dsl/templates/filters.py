@@ -13,27 +13,9 @@ from jinja2 import tests as jinja_tests
 from jinja2.filters import make_attrgetter
 from jinja2.runtime import Context
 
-from noetl.dsl.templates.conversions import (
-    b64decode,
-    b64encode,
-    fromjson,
-    sha256,
-    sql_literal,
-    to_datetime,
-    tojson,
-)
+from noetl.dsl.templates import conversions, operators
 from noetl.dsl.templates.limits import CHARS_PER_STEP, RANGE_ITEMS, Budget, TemplateError, refuse_above
 from noetl.dsl.templates.methods import CHECKS
-from noetl.dsl.templates.operators import (
-    BINARY,
-    COMPARISONS,
-    budget_of,
-    concat,
-    counted,
-    modulo,
-    refuse_missing,
-    settle,
-)
 from noetl.dsl.templates.patterns import regex_replace, regex_search
 from noetl.dsl.templates.selection import select_jmespath
 from noetl.dsl.templates.values import Missing, kind_of, measure, text_of, walk
@@ -92,14 +74,14 @@ def _slice(budget: Budget, value: Value, slices: int, fill_with: Value = None) -
 
 
 def _round(budget: Budget, value: Value, precision: int = 0, method: str = "common") -> None:
-    refuse_missing(value)
+    operators.refuse_missing(value)
     if not isinstance(value, int | float):
         raise TemplateError(f"{kind_of(value)} cannot be rounded", hint="convert it first: | float | round")
     refuse_above(PRECISION_MAX, precision, "a precision")
 
 
 def _number(budget: Budget, value: Value, *args: Value, **kwargs: Value) -> None:
-    refuse_missing(value)
+    operators.refuse_missing(value)
 
 
 def _center(budget: Budget, text: str, width: int = 80) -> None:
@@ -137,7 +119,7 @@ def _jinja(name: str, look: Callable[[Value, Budget], Value]) -> Filter:
 
     @pass_context
     def run(context: Context, value: Value, *args: Value, **kwargs: Value) -> Value:
-        budget = budget_of(context)
+        budget = operators.budget_of(context)
         budget.spend(CALL_COST)
         value = look(value, budget)
         if name not in ("d", "default"):
@@ -146,7 +128,7 @@ def _jinja(name: str, look: Callable[[Value, Budget], Value]) -> Filter:
         if check:
             check(budget, value, *args, **kwargs)
         result = function(*_first(function, context), value, *args, **kwargs)
-        return result if name in _GIVES_A_PART else settle(budget, result)
+        return result if name in _GIVES_A_PART else operators.settle(budget, result)
 
     return run
 
@@ -193,12 +175,12 @@ def _own(function: Callable[..., Value], *, gives_a_part: bool = False) -> Filte
 
     @pass_context
     def run(context: Context, value: Value, *args: Value, **kwargs: Value) -> Value:
-        budget = budget_of(context)
+        budget = operators.budget_of(context)
         budget.spend(CALL_COST)
         for argument in (*args, *kwargs.values()):
             measure(argument, budget)
         result = function(budget, value, *args, **kwargs)
-        return result if gives_a_part else settle(budget, result)
+        return result if gives_a_part else operators.settle(budget, result)
 
     return run
 
@@ -218,21 +200,21 @@ def _is_no_number(value: Value) -> bool:
 
 @pass_context
 def _join(context: Context, value: Value, d: str = "", attribute: str | int | None = None) -> str:
-    budget = budget_of(context)
+    budget = operators.budget_of(context)
     if attribute is not None:
         value = map(make_attrgetter(context.environment, attribute), value)
-    return concat(budget, value, text_of(d, budget))
+    return operators.concat(budget, value, text_of(d, budget))
 
 
 @pass_context
 def _sum(context: Context, value: Value, attribute: str | int | None = None, start: Value = 0) -> Value:
-    budget = budget_of(context)
+    budget = operators.budget_of(context)
     if attribute is not None:
         value = map(make_attrgetter(context.environment, attribute), value)
     total = start
-    for item in counted(budget, value):
-        refuse_missing(item)
-        total = BINARY["+"](budget, total, item)
+    for item in operators.counted(budget, value):
+        operators.refuse_missing(item)
+        total = operators.BINARY["+"](budget, total, item)
     return total
 
 
@@ -240,7 +222,9 @@ def _sum(context: Context, value: Value, attribute: str | int | None = None, sta
 def _map(context: Context, value: Value, *args: Value, **kwargs: Value) -> Value:
     if args and args[0] not in FILTERS:
         raise TemplateError(f"there is no filter {args[0]!r} to map with")
-    return settle(budget_of(context), jinja_filters.FILTERS["map"](context, value, *args, **kwargs))
+    return operators.settle(
+        operators.budget_of(context), jinja_filters.FILTERS["map"](context, value, *args, **kwargs)
+    )
 
 
 def _replace(budget: Budget, value: Value, old: Value, new: Value, count: int | None = None) -> str:
@@ -253,7 +237,7 @@ def _replace(budget: Budget, value: Value, old: Value, new: Value, count: int | 
 def _format(budget: Budget, value: Value, *args: Value, **kwargs: Value) -> Value:
     if args and kwargs:
         raise TemplateError("format takes values by position or by name, not both")
-    return modulo(budget, text_of(value, budget), kwargs or args)
+    return operators.modulo(budget, text_of(value, budget), kwargs or args)
 
 
 def _string(budget: Budget, value: Value) -> str:
@@ -270,7 +254,7 @@ def _attr(budget: Budget, value: Value, name: str) -> Value:
 def _comparing(how: str) -> Filter:
     @pass_context
     def run(context: Context, value: Value, other: Value) -> bool:
-        return bool(COMPARISONS[how](budget_of(context), value, other))
+        return bool(operators.COMPARISONS[how](operators.budget_of(context), value, other))
 
     return run
 
@@ -285,7 +269,7 @@ def _of_number(name: str) -> Filter:
 
     @pass_context
     def run(context: Context, value: Value, *args: Value) -> bool:
-        refuse_missing(value, *args)
+        operators.refuse_missing(value, *args)
         for number in (value, *args):
             if not isinstance(number, int | float):
                 raise TemplateError(f"{kind_of(number)} cannot be {name}, only a number can")
@@ -299,7 +283,7 @@ def _of_text(name: str) -> Filter:
 
     @pass_context
     def run(context: Context, value: Value) -> bool:
-        return bool(test(text_of(value, budget_of(context))))
+        return bool(test(text_of(value, operators.budget_of(context))))
 
     return run
 
@@ -330,11 +314,11 @@ FILTERS: Final[Mapping[str, Filter]] = {
     **{name: _jinja(name, _whole) for name in _ON_ALL},
     **{name: _jinja(name, _as_is) for name in _ON_ITEMS},
     "attr": _own(_attr, gives_a_part=True),
-    "b64decode": _own(b64decode),
-    "b64encode": _own(b64encode),
+    "b64decode": _own(conversions.b64decode),
+    "b64encode": _own(conversions.b64encode),
     "float": _own(_float),
     "format": _own(_format),
-    "fromjson": _own(fromjson),
+    "fromjson": _own(conversions.fromjson),
     "int": _own(_int),
     "jmespath": _own(select_jmespath, gives_a_part=True),
     "join": _join,
@@ -342,10 +326,10 @@ FILTERS: Final[Mapping[str, Filter]] = {
     "regex_replace": _own(regex_replace),
     "regex_search": _own(regex_search),
     "replace": _own(_replace),
-    "sha256": _own(sha256),
-    "sql_literal": _own(sql_literal),
+    "sha256": _own(conversions.sha256),
+    "sql_literal": _own(conversions.sql_literal),
     "string": _own(_string),
     "sum": _sum,
-    "to_datetime": _own(to_datetime),
-    "tojson": _own(tojson),
+    "to_datetime": _own(conversions.to_datetime),
+    "tojson": _own(conversions.tojson),
 }

@@ -9,16 +9,8 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Protocol
 
+from noetl.dsl.templates import limits
 from noetl.dsl.templates.conversions import wanted_text
-from noetl.dsl.templates.limits import (
-    BRACKETS,
-    CHARS_PER_STEP,
-    DEPTH,
-    WORK,
-    Budget,
-    TemplateError,
-    refuse_long,
-)
 from noetl.dsl.templates.operators import refuse_missing
 from noetl.dsl.templates.values import CONTAINERS, measure, to_json
 from noetl.dsl.yaml.tree import Value
@@ -48,7 +40,7 @@ _PREFIX = frozenset({"not", "expref"})
 _COPYING = frozenset({"multi_select_list", "multi_select_dict", "flatten", "function_expression"})
 
 
-def select_jmespath(budget: Budget, value: Value, expression: str) -> Value:
+def select_jmespath(budget: limits.Budget, value: Value, expression: str) -> Value:
     """What a JMESPath expression selects from a value of a template."""
     refuse_missing(value)
     expression = wanted_text(expression)
@@ -57,11 +49,11 @@ def select_jmespath(budget: Budget, value: Value, expression: str) -> Value:
 
 def select_from(value: Value, expression: str, size: int) -> Value:
     """What a JMESPath expression selects from a payload of so many bytes; raises TemplateError."""
-    budget = Budget(min(WORK + STEPS_PER_BYTE * size, STEPS_MAX), "the selection")
+    budget = limits.Budget(min(limits.WORK + STEPS_PER_BYTE * size, STEPS_MAX), "the selection")
     return _searched(value, expression, budget)
 
 
-def _searched(value: Value, expression: str, budget: Budget) -> Value:
+def _searched(value: Value, expression: str, budget: limits.Budget) -> Value:
     parsed = _parsed(expression)
     try:
         return _interpreter()(budget).visit(parsed, value)
@@ -75,7 +67,7 @@ def _parsed(expression: str) -> "Ast":
     from jmespath.parser import Parser
 
     if len(expression) > EXPRESSION_CHARS:
-        raise TemplateError(
+        raise limits.TemplateError(
             f"a JMESPath expression must be a text of at most {EXPRESSION_CHARS:,} characters"
         )
     try:
@@ -93,9 +85,9 @@ def _refuse_nested(types: Iterable[str]) -> None:
     for kind in types:
         brackets += (kind in _OPENING) - (kind in _CLOSING)
         signs = signs + 1 if kind in _PREFIX else 0
-        if brackets + signs > BRACKETS:
-            raise TemplateError(
-                f"the JMESPath expression has more than {BRACKETS} brackets inside one another"
+        if brackets + signs > limits.BRACKETS:
+            raise limits.TemplateError(
+                f"the JMESPath expression has more than {limits.BRACKETS} brackets inside one another"
             )
 
 
@@ -103,8 +95,8 @@ def _refuse_deep(parsed: "Ast") -> None:
     level, depth = [parsed], 0
     while level:
         depth += 1
-        if depth > DEPTH:
-            raise TemplateError(f"the JMESPath expression is more than {DEPTH} levels deep")
+        if depth > limits.DEPTH:
+            raise limits.TemplateError(f"the JMESPath expression is more than {limits.DEPTH} levels deep")
         level = [child for node in level for child in _children(node)]
 
 
@@ -112,17 +104,19 @@ def _children(node: "Ast") -> list["Ast"]:
     # Not only nodes stand there, whatever the library's types say.
     children = [child for child in node.get("children", ()) if isinstance(child, dict)]  # type: ignore[redundant-expr]
     if node["type"] != "function_expression" and any(child["type"] == "expref" for child in children):
-        raise TemplateError("&… of a JMESPath expression stands for itself only as an argument of a function")
+        raise limits.TemplateError(
+            "&… of a JMESPath expression stands for itself only as an argument of a function"
+        )
     return children
 
 
-def _unusable(expression: str, error: Exception) -> TemplateError:
+def _unusable(expression: str, error: Exception) -> limits.TemplateError:
     reason = (str(error).splitlines() or [type(error).__name__])[0]
-    return TemplateError(f"the JMESPath expression {expression!r} cannot be used: {reason}")
+    return limits.TemplateError(f"the JMESPath expression {expression!r} cannot be used: {reason}")
 
 
 @lru_cache(1)
-def _interpreter() -> Callable[[Budget], Interpreter]:
+def _interpreter() -> Callable[[limits.Budget], Interpreter]:
     """The interpreter of one selection, to be made with its budget."""
     from jmespath.functions import Functions
     from jmespath.visitor import Options, TreeInterpreter
@@ -130,13 +124,13 @@ def _interpreter() -> Callable[[Budget], Interpreter]:
     class CountedFunctions(Functions):
         """Spends for the arguments of a function before it is called."""
 
-        def __init__(self, budget: Budget) -> None:
+        def __init__(self, budget: limits.Budget) -> None:
             self._budget = budget
 
         def call_function(self, function_name: str, resolved_args: Iterable[Value]) -> Value:
             for argument in resolved_args:
                 if isinstance(argument, str):
-                    self._budget.spend(len(argument) // CHARS_PER_STEP)
+                    self._budget.spend(len(argument) // limits.CHARS_PER_STEP)
                 elif isinstance(argument, CONTAINERS):
                     self._budget.spend(len(argument))
             if function_name == "join":
@@ -146,7 +140,7 @@ def _interpreter() -> Callable[[Budget], Interpreter]:
     class Counting(TreeInterpreter):
         """Spends for every visit, and for all of a value that a visit has put together or looked through."""
 
-        def __init__(self, budget: Budget) -> None:
+        def __init__(self, budget: limits.Budget) -> None:
             super().__init__(Options(custom_functions=CountedFunctions(budget)))
             self._budget = budget
 
@@ -175,4 +169,4 @@ def _refuse_long_join(arguments: Iterable[Value]) -> None:
     if [type(argument) for argument in arguments] == [str, list]:
         separator, items = arguments
         inner = sum(len(item) for item in items if isinstance(item, str))
-        refuse_long(inner + len(separator) * len(items))
+        limits.refuse_long(inner + len(separator) * len(items))

@@ -14,20 +14,6 @@ from noetl.json_value import Json
 from noetl.ports import mcp_protocol as protocol
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
-from noetl.ports.mcp_protocol import (
-    HANDSHAKE_VERSIONS,
-    META,
-    METHOD_NOT_FOUND,
-    STATELESS_VERSIONS,
-    Id,
-    Message,
-    Notification,
-    ProtocolError,
-    Reply,
-    Request,
-    notification,
-    request,
-)
 from noetl.tools.parts.http_request import auth_headers, for_origin
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.process import Place, Program, clean_environment, start
@@ -38,27 +24,27 @@ if TYPE_CHECKING:
 GRACE_S = 2.0
 MESSAGE_MAX = 16 * 1024**2
 CLIENT_INFO = {"name": "noetl", "version": __version__}
-HELLO = {"protocolVersion": HANDSHAKE_VERSIONS[0], "capabilities": {}, "clientInfo": CLIENT_INFO}
+HELLO = {"protocolVersion": protocol.HANDSHAKE_VERSIONS[0], "capabilities": {}, "clientInfo": CLIENT_INFO}
 # What a request says of itself where there is no handshake.
 STATELESS_META = {
-    f"{META}protocolVersion": STATELESS_VERSIONS[0],
-    f"{META}clientCapabilities": {},
-    f"{META}clientInfo": CLIENT_INFO,
+    f"{protocol.META}protocolVersion": protocol.STATELESS_VERSIONS[0],
+    f"{protocol.META}clientCapabilities": {},
+    f"{protocol.META}clientInfo": CLIENT_INFO,
 }
 NO_HANDSHAKE = ("400", "404", "405")  # how a server over HTTP may refuse `initialize`
 
 
-def read(raw: bytes | str) -> Request | Notification | Reply:
+def read(raw: bytes | str) -> protocol.Request | protocol.Notification | protocol.Reply:
     try:
         return protocol.read(protocol.decode(raw))
-    except ProtocolError as problem:
+    except protocol.ProtocolError as problem:
         message = f"the server sent something that is not a JSON-RPC message: {problem.message}"
         raise Failed("mcp", message, code="protocol") from None
 
 
-def tool_call(name: str, arguments: Mapping[str, Json], *, stateless: bool) -> Message:
+def tool_call(name: str, arguments: Mapping[str, Json], *, stateless: bool) -> protocol.Message:
     params = {"name": name, "arguments": dict(arguments)}
-    return request(2, "tools/call", {**params, "_meta": STATELESS_META} if stateless else params)
+    return protocol.request(2, "tools/call", {**params, "_meta": STATELESS_META} if stateless else params)
 
 
 # ---- a program ------------------------------------------------------------------------------------------
@@ -107,17 +93,17 @@ class ProgramSession:
     async def __aexit__(self, *problem: object) -> None:
         await self.program.stop(GRACE_S)
 
-    async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> Reply:
+    async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> protocol.Reply:
         """The answer to a tool call; a server that refuses the handshake needs none."""
-        stateless = (await self._ask(1, request(1, "initialize", HELLO))).error is not None
+        stateless = (await self._ask(1, protocol.request(1, "initialize", HELLO))).error is not None
         if not stateless:
-            self._send(notification("notifications/initialized"))
+            self._send(protocol.notification("notifications/initialized"))
         return await self._ask(2, tool_call(name, arguments, stateless=stateless))
 
-    def _send(self, message: Message) -> None:
+    def _send(self, message: protocol.Message) -> None:
         self.program.feed(msgspec.json.encode(message) + b"\n")
 
-    async def _ask(self, request_id: Id, message: Message) -> Reply:
+    async def _ask(self, request_id: protocol.Id, message: protocol.Message) -> protocol.Reply:
         import asyncio
 
         self._send(message)
@@ -127,24 +113,24 @@ class ProgramSession:
         except TimeoutError:
             raise Failed("timeout", f"{self.argv[0]} did not answer in time", retryable=True) from None
 
-    async def _answer(self, request_id: Id) -> Reply:
+    async def _answer(self, request_id: protocol.Id) -> protocol.Reply:
         while (line := await self.program.lines.get()) is not None:
             if not line.strip():
                 continue
             message = read(line)
-            if isinstance(message, Request):
+            if isinstance(message, protocol.Request):
                 self._send(_refuse(message))
-            elif isinstance(message, Reply) and message.id == request_id:
+            elif isinstance(message, protocol.Reply) and message.id == request_id:
                 return message
         words = self.program.printed[2].text.strip()[-500:]
         raise Failed("mcp", f"{self.argv[0]} ended without an answer: {words}", code="ended")
 
 
-def _refuse(message: Request) -> Message:
+def _refuse(message: protocol.Request) -> protocol.Message:
     """The answer to a server that asks us: we offer nothing but a sign of life."""
     if message.method == "ping":
         return protocol.reply(message.id, {})
-    return protocol.error_reply(message.id, ProtocolError(METHOD_NOT_FOUND, "not offered"))
+    return protocol.error_reply(message.id, protocol.ProtocolError(protocol.METHOD_NOT_FOUND, "not offered"))
 
 
 # ---- over HTTP ------------------------------------------------------------------------------------------
@@ -167,7 +153,7 @@ class HttpSession:
 
     async def __aenter__(self) -> Self:
         try:
-            hello = await self._ask(1, request(1, "initialize", HELLO))
+            hello = await self._ask(1, protocol.request(1, "initialize", HELLO))
         except Failed as problem:
             if problem.output["error"]["code"] not in NO_HANDSHAKE:
                 raise
@@ -175,30 +161,32 @@ class HttpSession:
         else:
             self.stateless = hello.error is not None
         if self.stateless:
-            self.headers["MCP-Protocol-Version"] = STATELESS_VERSIONS[0]
+            self.headers["MCP-Protocol-Version"] = protocol.STATELESS_VERSIONS[0]
             return self
         self.headers["MCP-Protocol-Version"] = str(
             hello.result.get("protocolVersion", HELLO["protocolVersion"])
         )
-        await self._post(notification("notifications/initialized"))
+        await self._post(protocol.notification("notifications/initialized"))
         return self
 
     async def __aexit__(self, *problem: object) -> None:
         return None
 
-    async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> Reply:
+    async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> protocol.Reply:
         """The answer to a tool call; without a handshake its headers say what it is about."""
         if self.stateless:
             self.headers |= {"Mcp-Method": "tools/call", "Mcp-Name": _header_value(name)}
         return await self._ask(2, tool_call(name, arguments, stateless=self.stateless))
 
-    async def _ask(self, request_id: Id, message: Message) -> Reply:
+    async def _ask(self, request_id: protocol.Id, message: protocol.Message) -> protocol.Reply:
         answer = await self._post(message, request_id)
         if answer is None:
             raise Failed("mcp", f"{self.url} did not answer {message['method']}", code="protocol")
         return answer
 
-    async def _post(self, message: Message, request_id: Id | None = None) -> Reply | None:
+    async def _post(
+        self, message: protocol.Message, request_id: protocol.Id | None = None
+    ) -> protocol.Reply | None:
         import aiohttp
         from yarl import URL
 
@@ -217,7 +205,9 @@ class HttpSession:
             cause = problem if not isinstance(problem, ValueError) else aiohttp.InvalidURL(self.url)
             raise failure(cause, self.url) from None
 
-    async def _read_answer(self, response: "ClientResponse", request_id: Id | None) -> Reply | None:
+    async def _read_answer(
+        self, response: "ClientResponse", request_id: protocol.Id | None
+    ) -> protocol.Reply | None:
         from noetl.tools.parts.http_answer import RETRYABLE, UNANSWERED, pieces
 
         if response.status >= 400:
@@ -235,10 +225,10 @@ class HttpSession:
             return None
         if response.content_type != "text/event-stream":
             message = read(b"".join([piece async for piece in pieces(response, MESSAGE_MAX)]))
-            return message if isinstance(message, Reply) else None
+            return message if isinstance(message, protocol.Reply) else None
         async for data in _events(response):
             message = read(data)
-            if isinstance(message, Reply) and message.id == request_id:
+            if isinstance(message, protocol.Reply) and message.id == request_id:
                 return message
         return None
 

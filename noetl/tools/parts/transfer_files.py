@@ -7,15 +7,7 @@ import msgspec
 
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed, Reference, reference
-from noetl.tools.parts.content import (
-    MEDIA,
-    Format,
-    check_columns,
-    csv_text,
-    encode,
-    format_of,
-    parquet_of_lines,
-)
+from noetl.tools.parts import content
 from noetl.tools.parts.paths import beside, inside
 from noetl.tools.parts.transfer_places import Row, Target, require
 
@@ -29,14 +21,14 @@ class FileWriter:
         self._at(inside(call, require(target.path, "path", "file")), target.format, mode)
 
     @classmethod
-    def at(cls, path: str, form: Format | None) -> "FileWriter":
+    def at(cls, path: str, form: content.Format | None) -> "FileWriter":
         """A new file at a path that is nobody else's."""
         writer = cls.__new__(cls)
         writer._at(path, form, "replace")
         return writer
 
-    def _at(self, path: str, form: Format | None, mode: str) -> None:
-        self.path, self.form = path, format_of(path, form)
+    def _at(self, path: str, form: content.Format | None, mode: str) -> None:
+        self.path, self.form = path, content.format_of(path, form)
         if self.form not in ("csv", "jsonl", "json", "parquet"):
             raise Failed(
                 "input", f"the target is {self.form}; a transfer writes csv, jsonl, json and parquet"
@@ -58,7 +50,7 @@ class FileWriter:
             shutil.copyfile(self.path, self.part)
         self.columns = self._header() or columns
         if self.form == "csv" and columns and not self.appends:
-            self._add(csv_text([], columns))
+            self._add(content.csv_text([], columns))
 
     def _header(self) -> list[str]:
 
@@ -74,14 +66,14 @@ class FileWriter:
                 raise Failed(
                     "format", f"the file has no column {unknown[0]!r}; it has {', '.join(self.columns)}"
                 )
-            self._add(csv_text(rows, self.columns, header=False))
+            self._add(content.csv_text(rows, self.columns, header=False))
         elif self.form == "json":
             lines = b",\n".join(map(msgspec.json.encode, rows))
             self._add((b",\n" if self.written else b"[\n") + lines)
         else:
             if self.form == "parquet":
-                check_columns(rows, self.column_types)
-            self._add(encode([*rows], "jsonl"))
+                content.check_columns(rows, self.column_types)
+            self._add(content.encode([*rows], "jsonl"))
         self.written += len(rows)
 
     def _add(self, raw: bytes) -> None:
@@ -94,7 +86,7 @@ class FileWriter:
         elif self.form == "parquet":
             lines, self.part = self.part, beside(self.path)
             try:
-                parquet_of_lines(lines, self.part)
+                content.parquet_of_lines(lines, self.part)
             finally:
                 os.unlink(lines)
         else:
@@ -109,5 +101,9 @@ class FileWriter:
             os.unlink(self.part)
 
     def ref(self) -> Reference:
-        meta = {"content_type": MEDIA[self.form], "bytes": os.path.getsize(self.path), "format": self.form}
+        meta = {
+            "content_type": content.MEDIA[self.form],
+            "bytes": os.path.getsize(self.path),
+            "format": self.form,
+        }
         return reference("blob", {"store": "file", "key": self.path, "tool": "file"}, meta=meta)

@@ -24,19 +24,7 @@ from pathlib import Path
 import msgspec
 
 from noetl.ports.call import Raised, Ran
-from noetl.worker.python import child
-from noetl.worker.python.call import (
-    Answer,
-    Launch,
-    Paces,
-    Page,
-    Printed,
-    Programs,
-    Request,
-    death,
-    ending,
-    read_answer,
-)
+from noetl.worker.python import call, child
 from noetl.worker.python.child import CALLS_KEPT, EXIT_BROKEN, HEADER_BYTES
 
 BOOT = f"import sys; sys.path.append(sys.argv.pop()); from {child.__name__} import main; main()"
@@ -57,18 +45,18 @@ class Process:
 
     def __init__(
         self,
-        launch: Launch,
-        paces: Paces,
+        launch: call.Launch,
+        paces: call.Paces,
         on_room: Callable[["Process"], None],
         on_gone: Callable[["Process"], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self.is_ready = False
         self.is_ending = False
-        self.calls: deque[tuple[int, Request, float]] = (
+        self.calls: deque[tuple[int, call.Request, float]] = (
             deque()
         )  # number, and how long it may take; the first runs
-        self.returned: list[Request] = []  # calls that were handed over and never begin here
+        self.returned: list[call.Request] = []  # calls that were handed over and never begin here
         self.backlog_s = 0.0  # how long its calls may be expected to take
         self.began = 0.0  # when the first one did
         self.gone: asyncio.Future[None] = self._loop.create_future()
@@ -77,7 +65,7 @@ class Process:
         self._paces = paces
         self._on_room = on_room
         self._on_gone = on_gone
-        self._programs = Programs()
+        self._programs = call.Programs()
         self._number = 0  # of the call it was handed last
         self._answered = 0  # the number of the last answer
         self._taken_back: set[int] = set()  # numbers of calls that it is yet to skip
@@ -89,11 +77,12 @@ class Process:
         self._verdict: Ran | None = None  # how the call ends once the process is dead
         self._is_broken = False
         self._is_killed = False
-        self._page = Page()
+        self._page = call.Page()
         self._connection, self._popen = _start(launch, self._page)
         pipes = [pipe for pipe in (self._popen.stdout, self._popen.stderr) if pipe is not None]
         self._streams = [
-            Printed(pipe.fileno(), place, self._page, launch.output_bytes) for place, pipe in enumerate(pipes)
+            call.Printed(pipe.fileno(), place, self._page, launch.output_bytes)
+            for place, pipe in enumerate(pipes)
         ]
         self._exit_fd = _exit_descriptor(self._popen.pid)
         self._watch()
@@ -105,7 +94,7 @@ class Process:
         for stream in self._streams:
             self._loop.add_reader(stream.fd, self._on_printed, stream)
 
-    def _on_printed(self, stream: Printed) -> None:
+    def _on_printed(self, stream: call.Printed) -> None:
         self.catch_up()  # so that what is read now is of the call that runs, or of one after it
         if not self.gone.done() and not stream.read():
             self._loop.remove_reader(stream.fd)
@@ -113,11 +102,11 @@ class Process:
     # ---- calls ------------------------------------------------------------------------------------------
 
     @property
-    def request(self) -> Request | None:
+    def request(self) -> call.Request | None:
         """The call it runs."""
         return self.calls[0][1] if self.calls else None
 
-    def accepts(self, request: Request) -> bool:
+    def accepts(self, request: call.Request) -> bool:
         """Whether a call can be handed over before its turn: all are quick and small, and none is held up."""
         return (
             self._page.numbers is not None
@@ -129,7 +118,7 @@ class Process:
             and self.backlog_s + self._paces.of(request) < EARLY_S
         )
 
-    def start(self, request: Request) -> None:
+    def start(self, request: call.Request) -> None:
         """Hand over a call; its future gets the ending."""
         self._number += 1
         expected_s = self._paces.of(request)
@@ -232,14 +221,14 @@ class Process:
                 return False
             if end > len(received):
                 break
-            answer = read_answer(bytes(received[begin + HEADER_BYTES : end]))
+            answer = call.read_answer(bytes(received[begin + HEADER_BYTES : end]))
             begin = end
             if answer is None or not self._take(answer):
                 return False
         del received[:begin]
         return True
 
-    def _take(self, answer: Answer) -> bool:
+    def _take(self, answer: call.Answer) -> bool:
         """Act on an answer; whether one was due."""
         is_returned = self._is_over(answer)
         if self.is_ready and not (self.calls and answer.number == self.calls[0][0]):
@@ -252,7 +241,7 @@ class Process:
             self._next()
         elif self._verdict is None:
             self._paces.learn(self.calls[0][1], answer.took_us / 1e6)
-            self._conclude(ending(answer, self._memory_bytes()), answer)
+            self._conclude(call.ending(answer, self._memory_bytes()), answer)
             self._next()
         elif answer.ended == "stopped":
             raised = Raised("TimeoutError", self._verdict.message, answer.traceback)
@@ -264,7 +253,7 @@ class Process:
         self._on_room(self)
         return True
 
-    def _is_over(self, answer: Answer) -> bool:
+    def _is_over(self, answer: call.Answer) -> bool:
         """Note how far the process has come; whether this is a call that was taken back."""
         self._answered = answer.number
         if answer.number not in self._taken_back:
@@ -277,7 +266,7 @@ class Process:
         own = self.calls[0][1].bounds.memory_bytes
         return own or self._launch.memory_bytes
 
-    def _conclude(self, ran: Ran, answer: Answer | None = None) -> None:
+    def _conclude(self, ran: Ran, answer: call.Answer | None = None) -> None:
         """The first call has ended; what a dead process has said, it has said in that call."""
         stdout, stderr = (
             self._printed(answer.out_bytes, answer.err_bytes) if answer else self._printed(-1, -1)
@@ -305,7 +294,7 @@ class Process:
 
     # ---- the end ----------------------------------------------------------------------------------------
 
-    def stop(self, request: Request, verdict: Ran) -> bool:
+    def stop(self, request: call.Request, verdict: Ran) -> bool:
         """Ask the code of a call to end, and soon end it; the verdict counts once the process is dead.
 
         False when the call does not run here: it has ended meanwhile, or is returned.
@@ -384,7 +373,7 @@ class Process:
     def _death(self, exit_code: int, broken: bool) -> Ran:
         if broken and (exit_code == EXIT_BROKEN or self._is_killed):
             return Ran("crashed", message=STRAY)
-        return death(exit_code, self.request.bounds.cpu_s if self.request else None)
+        return call.death(exit_code, self.request.bounds.cpu_s if self.request else None)
 
     def _close(self) -> None:
         self._no_timer()
@@ -403,7 +392,7 @@ class Process:
                 end.close()
 
 
-def _start(launch: Launch, page: Page) -> tuple[socket.socket, "subprocess.Popen[bytes]"]:
+def _start(launch: call.Launch, page: call.Page) -> tuple[socket.socket, "subprocess.Popen[bytes]"]:
     """Start a process: its standard input is the lifeline, which closes when this program ends in any way."""
     ours, theirs = socket.socketpair()
     setup = {
