@@ -159,7 +159,6 @@ class Engine:
         return await self.submit(await self.load(execution_id), message)
 
     async def submit(self, execution: LoadedExecution, message: Message) -> Answer:
-        """A message whose answer is waited for, to an execution in memory."""
         if execution.broken is not None:
             text = f"execution {execution.state.execution_id} is being loaded again; repeat the message"
             raise BackendError(text) from execution.broken
@@ -171,13 +170,11 @@ class Engine:
         return await future
 
     def post(self, execution_id: str, message: Message) -> None:
-        """A message nobody waits for, to an execution that runs here."""
         execution = self._executions.get(execution_id)
         if execution is not None:
             self.put(execution, message)
 
     def put(self, execution: LoadedExecution, message: Message) -> None:
-        """A message nobody waits for, to an execution in memory."""
         if execution.broken is None:
             execution.mailbox.append((message, None))
             self._pump(execution)
@@ -229,7 +226,6 @@ class Engine:
                 _LOG.exception("a look failed", extra={"execution_id": execution.state.execution_id})
 
     async def check(self, work: Callable[[], object]) -> None:
-        """Raises FatalDecision for what would end this process."""
         why = await self.trial(work)
         if why is not None:
             raise FatalDecision(f"tried apart, {why}")
@@ -374,7 +370,6 @@ class Engine:
     # Work nobody waits for
 
     def spawn(self, work: Coroutine[object, None, None]) -> None:
-        """Do something that nobody waits for."""
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._reap)
@@ -452,7 +447,6 @@ class Engine:
         return tuple(self._executions)
 
     def in_memory(self, execution_id: str) -> LoadedExecution | None:
-        """An execution that runs here."""
         return self._executions.get(execution_id)
 
     def live_state(self, execution_id: str) -> State | None:

@@ -134,7 +134,6 @@ class WorkerLeases:
                 self._waiting.setdefault(order.pool, Waiting()).add(order, self._clock())
 
     def recall(self, execution_id: str, lease: str, give_back: bool) -> None:
-        """Stop a lease at once, or at the next task boundary when it is to come back."""
         for orders in self._waiting.values():
             order = orders.remove((execution_id, lease))
             if order is not None and give_back:
@@ -156,7 +155,6 @@ class WorkerLeases:
             self.recall(execution_id, lease, give_back=False)
 
     def deliver(self, execution_id: str, lease: str, address: str, task: str, output: Output) -> None:
-        """Give a pipeline that waits inside a held lease its answer."""
         held_lease = self._held.get((execution_id, lease))
         if held_lease is not None:
             push = Push("deliver", execution_id, lease, held_lease.epoch, address, task, output)

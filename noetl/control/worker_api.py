@@ -57,7 +57,6 @@ class EngineWorkerApi:
         leasing.on_return = self._returned
 
     async def take(self, take: TakeRequest) -> Orders:
-        """Orders for a worker that has room."""
         worker_id = self._leasing.meet(take.hello)
         return await self._orders(worker_id, self._leasing.take(worker_id, take.room))
 
@@ -129,15 +128,12 @@ class EngineWorkerApi:
             raise Conflict(message, hint="write its name under auth:, or declare it under keychain:")
 
     async def program(self, digest: str) -> str:
-        """The text of a playbook."""
         return (await self._catalog.entry(digest)).text
 
     async def write(self, payload: Payload) -> None:
-        """Write a payload to the result store."""
         await self._results.write(payload)
 
     async def read(self, key: str) -> bytes:
-        """A payload of the result store."""
         return await self._results.read(key)
 
     # What leasing asks

@@ -17,6 +17,11 @@ def described(name: str) -> Meta:
     return Meta(extra_json_schema={"$ref": f"#/components/schemas/{name}"})
 
 
+def one_of(*names: str) -> Meta:
+    """The words that a text of an answer can be."""
+    return Meta(extra_json_schema={"enum": sorted(names)})
+
+
 Write: TypeAlias = list[Any]  # [path, value]: no type says of a list what each of its items is
 Patch: TypeAlias = list[Write]
 PackPlace: TypeAlias = list[Any]  # [key, index]: the pack that an output is in, and where

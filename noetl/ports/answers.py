@@ -5,17 +5,15 @@ Only shapes live here; values in them that users' playbooks made are Json.
 
 from typing import Annotated, NotRequired, TypeAlias, TypedDict
 
-from msgspec import Meta
-
 from noetl.core.event import ExecutionId, Moment
 from noetl.core.reading.views import StatusName
-from noetl.core.shapes import LoopCounts, Parent, described
+from noetl.core.shapes import LoopCounts, Parent, described, one_of
 from noetl.json_value import Json, JsonObject
 
 RunError: TypeAlias = Annotated[JsonObject, described("RunError")]
 Counts: TypeAlias = Annotated[dict[str, int], described("Counts")]
-StuckReason = Annotated[str, Meta(extra_json_schema={"enum": ["decision", "log", "mail", "owners"]})]
-RunStatus = Annotated[str, Meta(extra_json_schema={"enum": ["queued", "running", "waiting"]})]
+StuckReason = Annotated[str, one_of("decision", "log", "mail", "owners")]
+RunStatus = Annotated[str, one_of("queued", "running", "waiting")]
 
 
 class PlaybookVersion(TypedDict):

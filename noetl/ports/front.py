@@ -13,17 +13,9 @@ from msgspec import Meta
 from noetl.core.event import Event, EventEnvelope, iso
 from noetl.core.message import Control
 from noetl.json_value import Json, JsonObject
-from noetl.ports.answers import (
-    CredentialAnswer,
-    DiffAnswer,
-    ExecutionAnswer,
-    ExecutionItem,
-    LogLine,
-    StateAnswer,
-    WhyAnswer,
-)
+from noetl.ports import answers
 from noetl.ports.bearer import Scope
-from noetl.ports.schedule import Schedule, ScheduleAsk, Trigger, TriggerAsk
+from noetl.ports.schedule import ByName, Schedule, ScheduleAsk, Trigger, TriggerAsk
 from noetl.ports.store import AccessToken, Find, Listed, PlaybookText, Projection, Row, Summary
 
 
@@ -126,7 +118,7 @@ class _Counted(msgspec.Struct):
 _COUNTED = msgspec.json.Decoder(_Counted)
 
 
-def execution_row(item: Summary, now: int) -> ExecutionItem:
+def execution_row(item: Summary, now: int) -> answers.ExecutionItem:
     """An execution as lists show it."""
     end = item.ended_at if item.ended_at is not None else now
     counts = counts_of(item)
@@ -201,7 +193,7 @@ class Executions(Protocol):
     async def executions(self, find: Find) -> Listed:
         """Those that are wanted, the newest first."""
 
-    async def execution(self, execution_id: str, *, wait_s: float = 0) -> ExecutionAnswer:
+    async def execution(self, execution_id: str, *, wait_s: float = 0) -> answers.ExecutionAnswer:
         """How it stands; waited for until it is over or paused, for so many seconds at the most."""
 
     async def status(self, execution_id: str) -> str:
@@ -233,19 +225,19 @@ class Readings(Protocol):
 
     async def logs(
         self, execution_id: str, *, first: int = 1, limit: int = 500, step: str | None = None
-    ) -> list[LogLine]:
+    ) -> list[answers.LogLine]:
         """What tasks wrote to their output, a line each, from an event on; the lines of an event together."""
 
-    async def state(self, execution_id: str, at: int | None = None) -> StateAnswer:
+    async def state(self, execution_id: str, at: int | None = None) -> answers.StateAnswer:
         """The state after an event: status, ctx, workload, steps, tokens, runs, what waits."""
 
     async def graph(self, execution_id: str) -> JsonObject:
         """The playbook that ran as steps and arcs, those that it was extended by included."""
 
-    async def why(self, execution_id: str, step: str | None = None) -> WhyAnswer:
+    async def why(self, execution_id: str, step: str | None = None) -> answers.WhyAnswer:
         """The decisions explained in words."""
 
-    async def diff(self, first: str, other: str) -> DiffAnswer:
+    async def diff(self, first: str, other: str) -> answers.DiffAnswer:
         """How two executions differ."""
 
     async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Json:
@@ -266,7 +258,7 @@ class Credentials(Protocol):
     async def credentials(self) -> Sequence[tuple[str, int]]:
         """Names, and when each was last set."""
 
-    async def credential(self, name: str) -> CredentialAnswer:
+    async def credential(self, name: str) -> answers.CredentialAnswer:
         """A credential's name, the names of its fields and when it was set; never a value."""
 
     async def delete_credential(self, name: str) -> None:
@@ -289,7 +281,7 @@ class Tokens(Protocol):
         """Let a token be good for nothing from now on; raises NotFound."""
 
 
-class Schedules(Protocol):
+class Schedules(ByName, Protocol):
     """What starts executions by the clock. Unknown names raise NotFound."""
 
     async def put_schedule(self, ask: ScheduleAsk, *, new: bool = False) -> Schedule:
@@ -298,33 +290,15 @@ class Schedules(Protocol):
         Raises RequestError for times that make no sense, NotFound for a playbook that is not there.
         """
 
-    async def schedules(self) -> Sequence[Schedule]:
-        """Every schedule, by name."""
-
-    async def schedule(self, name: str) -> Schedule:
-        """One schedule."""
-
-    async def delete_schedule(self, name: str) -> None:
-        """Forget a schedule."""
-
     async def run_schedule(self, name: str, by: str = "cli") -> Started:
         """Start at once what a schedule starts."""
 
 
-class Triggers(Protocol):
+class Triggers(ByName, Protocol):
     """What starts executions by a message. Unknown names raise NotFound."""
 
     async def put_trigger(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:
         """Keep a trigger, in the place of one that has the name; `new`: raises Conflict when there is one."""
-
-    async def triggers(self) -> Sequence[Trigger]:
-        """Every trigger, by name; the digests may be left out."""
-
-    async def trigger(self, name: str) -> Trigger:
-        """One trigger."""
-
-    async def delete_trigger(self, name: str) -> None:
-        """Forget a trigger and its secret."""
 
     async def fire_trigger(
         self, name: str, payload: Json, *, key: str | None = None, by: str | None = None

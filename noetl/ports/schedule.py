@@ -107,7 +107,29 @@ class Fired(msgspec.Struct):
     skipped: Skipped | None = None
 
 
-class ScheduleStore(Protocol):
+class ByName(Protocol):
+    """Schedules and triggers by name; unknown names raise NotFound."""
+
+    async def schedules(self) -> Sequence[Schedule]:
+        """Every schedule, by name."""
+
+    async def schedule(self, name: str) -> Schedule:
+        """One schedule."""
+
+    async def delete_schedule(self, name: str) -> None:
+        """Forget a schedule."""
+
+    async def triggers(self) -> Sequence[Trigger]:
+        """Every trigger, by name; a front may leave out the digests."""
+
+    async def trigger(self, name: str) -> Trigger:
+        """One trigger."""
+
+    async def delete_trigger(self, name: str) -> None:
+        """Forget a trigger; a front forgets its secret too."""
+
+
+class ScheduleStore(ByName, Protocol):
     """Schedules and triggers by name."""
 
     async def clock(self) -> int:
@@ -119,15 +141,6 @@ class ScheduleStore(Protocol):
         What the last tick did and who made it first stay as they are.
         """
 
-    async def schedule(self, name: str) -> Schedule:
-        """One schedule; raises NotFound."""
-
-    async def schedules(self) -> Sequence[Schedule]:
-        """Every schedule, by name."""
-
-    async def delete_schedule(self, name: str) -> None:
-        """Forget a schedule; raises NotFound."""
-
     async def due_schedules(self, limit: int = 100) -> Sequence[Schedule]:
         """Schedules whose next tick has come, those that wait longest first."""
 
@@ -136,15 +149,6 @@ class ScheduleStore(Protocol):
 
     async def put_trigger(self, trigger: Trigger, *, new: bool = False) -> bool:
         """Keep a trigger, in the place of one that has the name; `new`: unless there is one, then False."""
-
-    async def trigger(self, name: str) -> Trigger:
-        """One trigger; raises NotFound."""
-
-    async def triggers(self) -> Sequence[Trigger]:
-        """Every trigger, by name."""
-
-    async def delete_trigger(self, name: str) -> None:
-        """Forget a trigger; raises NotFound."""
 
 
 def schedule_facts(schedule: Schedule) -> JsonObject:

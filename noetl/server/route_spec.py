@@ -36,8 +36,10 @@ EVENT = {  # of a stream; what is in `data` is JSON of its own
 ALWAYS = (400, 401, 403, 408, 413, 415, 429, 431, 503)  # what any guarded route may answer
 
 # What routes answer and take, and what is only described by its name (`described`).
-_SHOWN: list[object] = [shapes.RunError, shapes.Counts, shapes.ParentOf, view_shapes.StoredRef]
-_SHOWN.append(view_shapes.IterationCounts)
+_SHOWN: list[object] = [
+    *(shapes.RunError, shapes.Counts, shapes.ParentOf),
+    *(view_shapes.StoredRef, view_shapes.IterationCounts, view_shapes.StatusCounts),
+]
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 

@@ -3,7 +3,7 @@
 What a port or a reader of logs has a type for is described by that one; here is what has no other.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from types import GenericAlias
 from typing import Annotated, Any, Literal
 
@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from noetl.core.event import EventEnvelope, ExecutionId, Moment
+from noetl.core.shapes import one_of
 from noetl.core.state import STATUSES
 from noetl.json_value import Json, JsonObject
 from noetl.ports.answers import ExecutionAnswer, ExecutionItem
@@ -191,6 +192,13 @@ def page_of(
     return msgspec.defstruct(name, fields, namespace={"__doc__": words}, module=__name__)
 
 
+def numbers(name: str, words: str, counted: Iterable[str]) -> type[msgspec.Struct]:
+    """The shape of so many numbers."""
+    return msgspec.defstruct(
+        name, [(one, int) for one in counted], namespace={"__doc__": words}, module=__name__
+    )
+
+
 class Finding(msgspec.Struct):
     """One finding about a playbook."""
 
@@ -253,16 +261,11 @@ class Begun(msgspec.Struct):
     path: str | UnsetType = UNSET
 
 
-class Counts(msgspec.Struct):
-    """How much happened in an execution."""
-
-    events: int
-    steps: int
-    tasks: int
-    iterations: int
-    failed_iterations: int  # of best-effort loops that went on without them
-
-
+Counts = numbers(
+    "Counts",
+    "How much happened in an execution; failed iterations are of loops that went on without them.",
+    ("events", "steps", "tasks", "iterations", "failed_iterations"),
+)
 ExecutionPage = page_of(
     "ExecutionPage", ExecutionItem, "A page of executions, the newest first, and where the next one begins."
 )
@@ -296,7 +299,7 @@ class ParentOf(msgspec.Struct):
 class LegacyExecutionAnswer(ExecutionAnswer):
     """How an execution stands, with the status as clients of the original wait for it."""
 
-    status: Annotated[str, Meta(extra_json_schema={"enum": sorted(map(str.upper, STATUSES))})]
+    status: Annotated[str, one_of(*map(str.upper, STATUSES))]
 
 
 EventPage = page_of(

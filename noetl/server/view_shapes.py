@@ -1,14 +1,19 @@
 """The shapes of what pages are shown of executions and their logs, as the OpenAPI document has them."""
 
+from typing import Annotated
+
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from noetl.core.event import EventEnvelope, ExecutionId, Moment
+from noetl.core.reading.loop_view import COUNTED
 from noetl.core.reading.views import LogLine, ProgressAnswer, RunOutput, Writer
+from noetl.core.shapes import described
+from noetl.core.state import STATUSES
 from noetl.dsl.net.diagram import Sketch
 from noetl.json_value import Json, JsonObject
 from noetl.ports.answers import ExecutionAnswer, ExecutionItem
-from noetl.server.shapes import Finding
+from noetl.server.shapes import Finding, numbers
 
 
 class GraphAnswer(Sketch, frozen=True):
@@ -31,14 +36,11 @@ class LoopRuns(msgspec.Struct):
     items: list[str]
 
 
-class IterationCounts(msgspec.Struct):
-    """Iterations by state; kept ones come from the execution that this one goes on from."""
-
-    queued: int
-    running: int
-    done: int
-    failed: int
-    kept: int
+IterationCounts = numbers(
+    "IterationCounts",
+    "Iterations by state; kept ones come from the execution that this one goes on from.",
+    COUNTED,
+)
 
 
 class Locator(msgspec.Struct):
@@ -103,17 +105,7 @@ class Bucket(msgspec.Struct):
     active: int
 
 
-class StatusCounts(msgspec.Struct):
-    """Executions by status."""
-
-    pending: int
-    running: int
-    waiting: int
-    paused: int
-    completed: int
-    failed: int
-    cancelled: int
-    stuck: int
+StatusCounts = numbers("StatusCounts", "Executions by status.", STATUSES)
 
 
 class SlowStep(msgspec.Struct):
@@ -133,7 +125,7 @@ class OverviewAnswer(msgspec.Struct):
     since: Moment
     bucket_ms: int
     buckets: list[Bucket]
-    counts: StatusCounts
+    counts: Annotated[dict[str, int], described("StatusCounts")]
     failures: list[ExecutionItem]
     active: list[ExecutionItem]
     slowest: list[SlowStep]

@@ -173,7 +173,6 @@ class DirectLink(WorkerLink):
     # Speaking
 
     def tell(self, beat: Heartbeat) -> None:
-        """Say to every server what is held."""
         body = BEAT + msgspec.json.encode(beat)
         for connection in self._connections.values():
             if not connection.crowded and len(body) <= ROOM:

@@ -84,7 +84,6 @@ class TemplateEvaluator:
         return GuardResult(value, scope.seen(guard.shown))
 
     def value(self, place: Place, value: CompiledValue, scope: Scope) -> Json:
-        """What a value renders to."""
         if value.static:
             literal: Json = value.value
             return literal
@@ -114,7 +113,6 @@ class TemplateEvaluator:
         return SetResult(pairs, left_out)
 
     def fits(self, place: Place, schema: Json, value: Json) -> None:
-        """Hold a value against the author's schema."""
         wrong = schema_problem(schema, value, str(place[0]))
         if wrong is not None:
             raise EvaluationError(wrong.kind, f"{_where(place)}: {wrong.message}")

@@ -2,32 +2,17 @@
 
 from typing import Annotated, NotRequired, TypedDict
 
-from msgspec import Meta
-
+from noetl.core import shapes
 from noetl.core.event import ExecutionId, Moment
 from noetl.core.event_data import GuardSeen
-from noetl.core.shapes import (
-    ErrorObject,
-    LoopCounts,
-    LoopTotals,
-    Patch,
-    Reference,
-    ScopeValues,
-    described,
-)
 from noetl.core.state import STATUSES
 from noetl.json_value import Json
 
-StatusName = Annotated[str, Meta(extra_json_schema={"enum": sorted(STATUSES)})]
+StatusName = Annotated[str, shapes.one_of(*STATUSES)]
 StepStatus = Annotated[
-    str,
-    Meta(
-        extra_json_schema={
-            "enum": ["done", "failed", "idle", "kept", "queued", "refused", "running", "waiting"]
-        }
-    ),
+    str, shapes.one_of("done", "failed", "idle", "kept", "queued", "refused", "running", "waiting")
 ]
-BarKind = Annotated[str, Meta(extra_json_schema={"enum": ["child", "delay", "task", "wait"]})]
+BarKind = Annotated[str, shapes.one_of("child", "delay", "task", "wait")]
 _Source = TypedDict("_Source", {"from": str})
 _From = TypedDict("_From", {"from": str | None})
 _Sources = TypedDict("_Sources", {"from": list[str]})
@@ -57,8 +42,8 @@ class StepProgress(TypedDict):
     duration_ms: int
     started_at: Moment | None
     ended_at: Moment | None
-    loop: LoopCounts | None
-    error: ErrorObject | None
+    loop: shapes.LoopCounts | None
+    error: shapes.ErrorObject | None
 
 
 class ArcProgress(_Source):
@@ -72,8 +57,8 @@ class ArcProgress(_Source):
     seq: int
     matched: bool
     asked: bool
-    seen: ScopeValues
-    set: Patch
+    seen: shapes.ScopeValues
+    set: shapes.Patch
 
 
 class Refusal(_From):
@@ -133,7 +118,7 @@ class ProgressAnswer(TypedDict):
     refused: list[Refusal]
     tokens: list[TokenProgress]
     waits: list[Wait]
-    error: ErrorObject | None
+    error: shapes.ErrorObject | None
 
 
 class TaskBar(TypedDict):
@@ -199,7 +184,7 @@ class LoopAnswer(TypedDict):
     scheduled_at: Moment
     total: int
     ended: bool
-    counts: Annotated[dict[str, int], described("IterationCounts")]
+    counts: Annotated[dict[str, int], shapes.described("IterationCounts")]
     marks: str
     started: list[int]
     took: list[int]
@@ -226,10 +211,10 @@ class RunOutput(TypedDict):
     step: str
     status: str
     data: Json
-    ref: Reference | None
+    ref: shapes.Reference | None
     bytes: int | None
-    error: ErrorObject | None
-    loop: LoopTotals
+    error: shapes.ErrorObject | None
+    loop: shapes.LoopTotals
 
 
 class LogLine(TypedDict):

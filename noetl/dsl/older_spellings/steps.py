@@ -2,23 +2,8 @@
 
 from noetl.dsl.grammar.checker import NEXT_NOT_ROUTER
 from noetl.dsl.grammar.playbook import SCHEDULING
+from noetl.dsl.older_spellings import findings, policies
 from noetl.dsl.older_spellings.cases import rewrite_case
-from noetl.dsl.older_spellings.findings import (
-    ARGS,
-    LEGACY_EVAL,
-    LEGACY_NEXT_MODE,
-    LEGACY_PIPE,
-    LEGACY_VARS,
-    LEGACY_WHEN,
-)
-from noetl.dsl.older_spellings.policies import (
-    TRUE,
-    admission,
-    policy_of_eval,
-    rewrite_guard,
-    rewrite_rules,
-    with_braces,
-)
 from noetl.dsl.older_spellings.positioned import positioned, scalar_value
 from noetl.dsl.older_spellings.previous import rewrite_previous
 from noetl.dsl.older_spellings.rewriting import Rewriting
@@ -41,7 +26,7 @@ def rewrite_step(rw: Rewriting, step: Collection) -> None:
     _rewrite_eval(rw, step)
     rewrite_case(rw, step)
     _rewrite_next(rw, step)
-    rewrite_rules(rw, step.list_at("spec", "policy", "admit", "rules"))
+    policies.rewrite_rules(rw, step.list_at("spec", "policy", "admit", "rules"))
     for key in ("when", "expr"):
         _rewrite_when(rw, step, key)
     rewrite_body(rw, step, step.word("step") or "step")
@@ -65,7 +50,7 @@ def _rewrite_pipe(rw: Rewriting, step: Collection) -> None:
     entry = step.entry("pipe")
     if entry is None:
         return
-    rw.legacy(LEGACY_PIPE, entry.mark, NO_PIPE, f"tool: {pipeline_hint(entry.value)}")
+    rw.legacy(findings.LEGACY_PIPE, entry.mark, NO_PIPE, f"tool: {pipeline_hint(entry.value)}")
     if step.entry("tool") is not None:
         hint = "put their tasks into one list"
         rw.leave(step, entry, "'pipe' was left as it is: the step also has a 'tool'", hint)
@@ -93,9 +78,9 @@ def _refuse_eval(rw: Rewriting, step: Collection, entry: Entry) -> None:
     """Which task of the step an `eval` is about is its author's to say."""
     step.drop(entry)
     kind = step.word("tool", "kind") or "…"
-    policy = flow({"policy": positioned(policy_of_eval(rw, entry))})
+    policy = flow({"policy": positioned(policies.policy_of_eval(rw, entry))})
     message = "'eval' is not part of the language: decisions stand in a task's spec.policy.rules"
-    rw.legacy(LEGACY_EVAL, entry.mark, message, f"tool: {{kind: {kind}, spec: {policy}}}")
+    rw.legacy(findings.LEGACY_EVAL, entry.mark, message, f"tool: {{kind: {kind}, spec: {policy}}}")
 
 
 def _rewrite_args(rw: Rewriting, owner: Collection) -> None:
@@ -125,11 +110,11 @@ def _rewrite_when(rw: Rewriting, step: Collection, key: str) -> None:
     if entry is None:
         return
     _refuse_when(rw, entry, key)
-    if tree.says(entry.value, *TRUE) or (isinstance(entry.value, Scalar) and entry.value.empty):
+    if tree.says(entry.value, *policies.TRUE) or (isinstance(entry.value, Scalar) and entry.value.empty):
         step.drop(entry)
         rw.changed(entry.mark, "a 'when' that always holds is gone")
         return
-    with_braces(entry)
+    policies.with_braces(entry)
     guard = Entry(entry.value, "when", "when", after=entry.after, mark=entry.mark)
     if not _can_hold_policy(step):
         rw.leave(step, entry, "'when' was left as it is: 'spec.policy' is not a mapping")
@@ -137,7 +122,7 @@ def _rewrite_when(rw: Rewriting, step: Collection, key: str) -> None:
     if step.entry("spec", "policy", "admit") is not None:
         _refuse_first(rw, step, entry)
         return
-    admit = tree.pair("admit", admission(guard, flow=step.flow), mark=entry.mark)
+    admit = tree.pair("admit", policies.admission(guard, flow=step.flow), mark=entry.mark)
     spec = step.map_at("spec")
     if spec is None:
         entry.rename("spec")
@@ -153,9 +138,9 @@ def _rewrite_when(rw: Rewriting, step: Collection, key: str) -> None:
 
 
 def _refuse_when(rw: Rewriting, entry: Entry, key: str) -> None:
-    admit = positioned(admission(tree.pair("when", entry.value), flow=True))
+    admit = positioned(policies.admission(tree.pair("when", entry.value), flow=True))
     message = f"a step has no '{key}': admission stands in spec.policy.admit"
-    rw.legacy(LEGACY_WHEN, entry.mark, message, f"spec: {flow({'policy': {'admit': admit}})}")
+    rw.legacy(findings.LEGACY_WHEN, entry.mark, message, f"spec: {flow({'policy': {'admit': admit}})}")
 
 
 def _can_hold_policy(step: Collection) -> bool:
@@ -189,7 +174,7 @@ def _rewrite_next(rw: Rewriting, step: Collection) -> None:
         _make_router(rw, entry)
     _move_mode(rw, step, entry.as_map if entry is not None else None)
     for arc in step.maps_at("next", "arcs"):
-        rewrite_guard(rw, arc)
+        policies.rewrite_guard(rw, arc)
         rewrite_set(rw, arc, None, bare=False)
         _note_args(rw, arc)
 
@@ -201,7 +186,7 @@ def _note_args(rw: Rewriting, arc: Collection) -> None:
         return
     writes = {f"ctx.{target}.{value.key}": positioned(value.value) for value in entry.entries}
     write = f"set: {flow(writes)} on the arc, and read them in the input of '{target}'"
-    rw.deprecated(ARGS, entry.mark, "'args' of an arc is an older way to hand values on", write)
+    rw.deprecated(findings.ARGS, entry.mark, "'args' of an arc is an older way to hand values on", write)
 
 
 def _make_router(rw: Rewriting, entry: Entry) -> None:
@@ -230,7 +215,7 @@ def _move_mode(rw: Rewriting, step: Collection, router: Collection | None) -> No
         return
     message = "'spec.next_mode' is not part of the language: the mode belongs to the router"
     write = f"next: {{spec: {{mode: {flow(positioned(mode.value))}}}, arcs: [...]}}"
-    rw.legacy(LEGACY_NEXT_MODE, mode.mark, message, write)
+    rw.legacy(findings.LEGACY_NEXT_MODE, mode.mark, message, write)
     if router is None:
         knobs.drop(mode)
         rw.changed(mode.mark, "'next_mode' of a step without 'next' is gone")
@@ -283,7 +268,7 @@ def _refuse_vars(rw: Rewriting, step: Collection) -> None:
         return
     values = {f"step.{value.key}": positioned(value.value) for value in tree.entries(entry.as_map)}
     message = "'vars' is not part of the language: state of one step run is 'step'"
-    rw.legacy(LEGACY_VARS, entry.mark, message, f"set: {flow(values or {'step.name': '…'})}")
+    rw.legacy(findings.LEGACY_VARS, entry.mark, message, f"set: {flow(values or {'step.name': '…'})}")
     step.drop(entry)
 
 

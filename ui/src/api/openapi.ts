@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 72409a782c00a38452c791b9b0b2df8aebc82ab0c5caf4b40571e4a5d1b3128c); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 4d912fadfaf0ed1b34178ec3d2c41383062d083ca82fb96635c6b1bfff9c4030); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -1338,7 +1338,7 @@ export interface components {
         };
         /**
          * Counts
-         * @description How much happened in an execution.
+         * @description How much happened in an execution; failed iterations are of loops that went on without them.
          */
         Counts: {
             events: number;
@@ -2410,6 +2410,8 @@ export interface components {
             /** @default null */
             ended_at?: number | null;
             execution_id: string;
+            /** @default 2 */
+            format?: number;
             /** @default  */
             hash?: string;
             /** @default null */
