@@ -67,9 +67,13 @@ class ForkedProcess:
 
 
 class ForkServer:
-    """The side of the tests: a server per process of tests, started with the first command."""
+    """The side of the tests: a server per process of tests, started with the first command.
 
-    def __init__(self) -> None:
+    `root` is the folder of the release whose commands are run.
+    """
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self._root = root
         self._starting = threading.Lock()
         self._server: subprocess.Popen[bytes] | None = None
         self._requests, self._their_requests = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -113,9 +117,9 @@ class ForkServer:
             if self._server is None:
                 handle = self._their_requests.fileno()
                 self._server = subprocess.Popen(
-                    [sys.executable, "-m", "tests.fork_server", str(handle)],
-                    cwd=ROOT,
-                    env={"PATH": "/usr/bin:/bin"},
+                    [sys.executable, __file__, str(handle), str(self._root)],
+                    cwd=self._root,
+                    env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(self._root)},
                     pass_fds=[handle],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
@@ -126,9 +130,9 @@ class ForkServer:
 FORK_SERVER = ForkServer()
 
 
-def serve(requests: socket.socket) -> None:
+def serve(requests: socket.socket, root: Path) -> None:
     """The side of the server: fork for each request, until the process of tests is gone."""
-    _import_commands()
+    _import_commands(root)
     gc.freeze()  # pages that nobody writes stay shared
     while True:
         request, streams, _, _ = socket.recv_fds(requests, 2 * REQUEST_BYTES, 4)
@@ -144,10 +148,10 @@ def serve(requests: socket.socket) -> None:
                 pass
 
 
-def _import_commands() -> None:
-    for file in sorted((ROOT / "noetl").rglob("*.py")):
+def _import_commands(root: Path) -> None:
+    for file in sorted((root / "noetl").rglob("*.py")):
         if not file.stem.startswith("__"):
-            importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
+            importlib.import_module(".".join(file.relative_to(root).with_suffix("").parts))
 
 
 def _run_and_wait(
@@ -192,4 +196,4 @@ def _run(words: list[str], folder: str, environment: dict[str, str]) -> NoReturn
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(socket.socket(fileno=int(sys.argv[1])), Path(sys.argv[2]))

@@ -31,6 +31,7 @@ from noetl.settings import load
 from noetl.tools import kinds
 from noetl.wiring.distributed import opened_store
 from tests.fork_server import FORK_SERVER, ForkedProcess
+from tests.releases import previous
 from tests.servers import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,15 +92,16 @@ class Cluster:
     nodes: list[Node] = field(default_factory=list)
     ports: list[int] = field(default_factory=lambda: [free_port() for _ in range(SERVERS_MOST)])
 
-    def server(self, fault: str = "", **settings: str) -> Node:
-        """Start a server; `fault` is where it kills itself, see faulty.py."""
+    def server(self, fault: str = "", release: str = "", **settings: str) -> Node:
+        """Start a server; `fault` is where it kills itself, see faulty.py; `release`: of which, see tests/releases."""
         number = sum(node.name.startswith("server") for node in self.nodes)
         port = self.ports[number] if number < len(self.ports) else free_port()
-        return self._start("server", ["server", "start", "--port", str(port)], fault, settings)
+        return self._start("server", ["server", "start", "--port", str(port)], fault, settings, release)
 
-    def worker(self, fault: str = "", **settings: str) -> Node:
+    def worker(self, fault: str = "", release: str = "", **settings: str) -> Node:
         """Start a worker."""
-        return self._start("worker", ["worker", "start"], fault, {**self._known_servers(), **settings})
+        own = {**self._known_servers(), **settings}
+        return self._start("worker", ["worker", "start"], fault, own, release)
 
     def refused_worker(self, **settings: str) -> Node:
         """Start a worker that is not let in, and so never says its name."""
@@ -108,13 +110,20 @@ class Cluster:
         )
 
     def _start(
-        self, kind: str, arguments: list[str], fault: str, settings: dict[str, str], *, refused: bool = False
+        self,
+        kind: str,
+        arguments: list[str],
+        fault: str,
+        settings: dict[str, str],
+        release: str = "",
+        *,
+        refused: bool = False,
     ) -> Node:
         name = f"{kind}-{len(self.nodes)}"
         printed = self.folder / f"{name}.log"
         reading, writing = os.pipe()
         with printed.open("wb") as errors, os.fdopen(writing, "wb") as out:
-            process = self._process(arguments, fault, self.environment(settings), out, errors)
+            process = self._process(arguments, fault, self.environment(settings), out, errors, release)
         node = Node(name, process, os.fdopen(reading, "rb"), printed)
         self.nodes.append(node)
         node.said = node.stdout.readline().decode().strip()
@@ -122,10 +131,17 @@ class Cluster:
         return node
 
     def _process(
-        self, arguments: list[str], fault: str, env: dict[str, str], out: IO[bytes], errors: IO[bytes]
+        self,
+        arguments: list[str],
+        fault: str,
+        env: dict[str, str],
+        out: IO[bytes],
+        errors: IO[bytes],
+        release: str,
     ) -> "subprocess.Popen[bytes] | ForkedProcess":
         if not fault:
-            return FORK_SERVER.start(arguments, self.folder, env, out.fileno(), errors.fileno())
+            programs = previous.FORK_SERVER if release == previous.VERSION else FORK_SERVER
+            return programs.start(arguments, self.folder, env, out.fileno(), errors.fileno())
         command = [sys.executable, "-m", "tests.distributed.faulty", fault, *arguments]
         null = subprocess.DEVNULL
         return subprocess.Popen(command, cwd=self.folder, env=env, stdin=null, stdout=out, stderr=errors)
@@ -209,7 +225,7 @@ class Cluster:
 
     async def _stuck(self, store: Store, execution_id: str) -> str:
         log = [
-            f"{seq} {e.name} {e.run} {e.at} {str(e.data)[:150]}"
+            f"{seq} {e.ts} {e.name} {e.run} {e.at} {str(e.data)[:150]}"
             async for seq, e in events(store, execution_id)
         ]
         printed = [
