@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from noetl.client.result import Result as Result
     from noetl.errors import NoetlError as NoetlError
 
-__version__ = "3.0.0a1"
+__version__ = "3.0.0a2"
 
 _PLACES = {
     "AsyncClient": "client.async_client",

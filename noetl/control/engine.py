@@ -415,6 +415,10 @@ class Engine:
         """Take up the messages that other processes left for executions that run here."""
         await self._owned.collect_mail()
 
+    def left(self) -> int:
+        """How many executions are left to servers of a newer release."""
+        return len(self._owned.left.now())
+
     # What runs here
 
     async def until_quiet(self, execution_id: str) -> State | None:

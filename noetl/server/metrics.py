@@ -1,11 +1,11 @@
 """What is counted, in the words of Prometheus: a few additions for each event, the rest when it is asked."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.metrics_core import CounterMetricFamily, Metric
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from noetl.core.event import Event
 from noetl.ports.front import Front
@@ -18,8 +18,8 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 class EventTally:
     """Counts what executions of this process do, from their events."""
 
-    def __init__(self) -> None:
-        self.started = 0
+    def __init__(self, left: Callable[[], int] = int) -> None:
+        self.started, self._left = 0, left
         self.events = 0
         self.finished: dict[str, int] = {}
         self.steps: dict[str, int] = {}
@@ -61,6 +61,11 @@ class EventTally:
             "noetl_failed_iterations",
             "Failed iterations of best-effort loops, which went on without them.",
             value=self.failed_iterations,
+        )
+        yield GaugeMetricFamily(
+            "noetl_executions_left",
+            "Executions that this server leaves to those of a newer release.",
+            value=self._left(),
         )
         yield _by("noetl_tasks", "Task runs that are over, every attempt counted.", self.tasks)
 

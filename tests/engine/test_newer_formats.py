@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from noetl.cli.processes.serving import options_for
 from noetl.control import left_executions, log_rows, recovery
 from noetl.control.log_rows import encode_message, stored_result
 from noetl.core import formats
@@ -15,6 +16,7 @@ from noetl.core.message import Control, Report
 from noetl.core.state import restore
 from noetl.errors import NewerFormat
 from noetl.ports.store import link
+from noetl.settings import load
 from tests.engine.harness import Clock, begin, control, engine, finish, playbook
 from tests.engine.test_mailbox import parked
 from tests.engine.test_stuck import counted
@@ -81,6 +83,10 @@ async def test_what_the_store_says_is_newer_is_not_even_claimed(tmp_path, monkey
         claims = counted(monkeypatch, other.store, "claim")
         await other.engine.pick_up_due()
         assert (claims, other.engine.running()) == ([], ())
+        metrics = options_for(load({}, environ={}, folder=tmp_path), other.engine).collect()
+        assert [metric.samples[0].value for metric in metrics if metric.name == "noetl_executions_left"] == [
+            1
+        ]
         assert f"execution {execution_id} is left" in caplog.text
 
 

@@ -25,7 +25,7 @@ def options_for(settings: Settings, engine: Engine) -> "Options":
     from noetl.server.metrics import EventTally
     from noetl.server.options import Options
 
-    tally = EventTally()
+    tally = EventTally(engine.left)
     engine.listeners += [tally.count, tell]
     names = sorted({*tools.own(), *tools.installed()})
     kinds = [tools.get(name) for name in names]
