@@ -102,10 +102,6 @@ class Catalog:
         return program
 
     async def program(self, digest: str) -> Program:
-        """The program of a playbook's content, which was accepted when it was registered.
-
-        Raises NewerFormat for one that only a newer release knows how to read.
-        """
         program = self._programs.get(digest)
         if program is not None:
             return program
@@ -201,7 +197,6 @@ class Catalog:
         return None
 
     async def child(self, execution_id: str, call: StartChild, caller: str) -> Start:
-        """The request for a child execution; its `problem` says why it cannot run."""
         try:
             entry = await self._child_entry(call, caller)
             program = await self.program(entry.hash)

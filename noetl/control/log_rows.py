@@ -8,18 +8,10 @@ from typing import Any
 import msgspec
 
 from noetl.control.loaded_execution import LoadedExecution
+from noetl.core import formats
 from noetl.core.deciding.operator_commands import next_due
 from noetl.core.deciding.waiting_status import status_of
 from noetl.core.event import Event
-from noetl.core.formats import (
-    LETTER_FORMAT,
-    OLDEST_ROW_FORMAT,
-    RESULT_FORMAT,
-    check_events,
-    check_row_format,
-    format_of_letter,
-    format_of_row,
-)
 from noetl.core.message import Message, Report, Start
 from noetl.core.shapes import ErrorObject
 from noetl.core.snapshot import saved
@@ -54,7 +46,7 @@ def encode_row(
     message: Message,
     events: list[Event],
     now: int,
-    program: int = OLDEST_ROW_FORMAT,
+    program: int = formats.OLDEST_ROW_FORMAT,
 ) -> Row:
     """The row of a decision whose events end at `last`; the cause does not repeat what they say.
 
@@ -69,7 +61,7 @@ def encode_row(
         message = msgspec.structs.replace(message, payload=None, workload=None, diagnostics=[], kept=None)
     cause = _ENCODER.encode(message)
     row = Row(last - len(events) + 1, last, now, cause, body, b"", batch)
-    row.format = format_of_row(events, program)
+    row.format = formats.format_of_row(events, program)
     row.hash = link(head, row)
     return row
 
@@ -79,12 +71,12 @@ def events_of(row: Row) -> list[Event]:
 
     Raises NewerFormat for a row that a newer noetl wrote, InvariantViolation for one that is damaged.
     """
-    check_row_format(row.first, row.format)
+    formats.check_row_format(row.first, row.format)
     try:
         events = upcast(_EVENTS.decode(row.body), row.format)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _unreadable(row, error) from None
-    check_events(row.first, events)
+    formats.check_events(row.first, events)
     return events
 
 
@@ -104,16 +96,16 @@ def _unreadable(row: Row, error: Exception) -> InvariantViolation:
 
 def encode_message(message: Message) -> bytes:
     """A message as it is left for another process."""
-    written_in = format_of_letter(str(type(message).__struct_config__.tag))
+    written_in = formats.format_of_letter(str(type(message).__struct_config__.tag))
     return b'{"format":%d,"message":%b}' % (written_in, _ENCODER.encode(message))
 
 
 def decode_message(body: bytes) -> Message:
     """A message another process left; raises NewerFormat for one that a newer noetl left."""
     letter = _LETTERS.decode(body)
-    if letter.format > LETTER_FORMAT:
+    if letter.format > formats.LETTER_FORMAT:
         raise NewerFormat(
-            f"a message for it has format {letter.format}; this noetl reads up to {LETTER_FORMAT}"
+            f"a message for it has format {letter.format}; this noetl reads up to {formats.LETTER_FORMAT}"
         )
     decoded: Message = _MESSAGES.decode(letter.message if letter.format else body)
     return decoded
@@ -141,7 +133,7 @@ def summary_of(state: State, due: int | None, request: str | None) -> Summary:
 
 
 def _result_of(state: State) -> bytes:
-    return _ENCODER.encode({"format": RESULT_FORMAT, **outcome_of(state), **request_of(state)})
+    return _ENCODER.encode({"format": formats.RESULT_FORMAT, **outcome_of(state), **request_of(state)})
 
 
 def append_of(
@@ -219,10 +211,10 @@ def stored_result(summary: Summary) -> dict[str, Any]:
 
 
 def _check_result(summary: Summary, written_in: int) -> None:
-    if written_in > RESULT_FORMAT:
+    if written_in > formats.RESULT_FORMAT:
         message = (
             f"what was kept of execution {summary.execution_id}, which {summary.status}, "
-            f"has format {written_in}; this noetl reads up to {RESULT_FORMAT}"
+            f"has format {written_in}; this noetl reads up to {formats.RESULT_FORMAT}"
         )
         raise NewerFormat(message, hint="ask a server of the newer release, or upgrade this one")
 

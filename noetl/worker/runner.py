@@ -158,7 +158,6 @@ class Runner:
     # Driving one pipeline
 
     async def drive(self, frame: Frame) -> Ended:
-        """Drive a pipeline to its end."""
         kept = self.order.frames.get(frame.at)
         if kept is not None:
             frame.resume(kept)
@@ -410,7 +409,6 @@ class Runner:
         return await IterationPool(self, level, items, known, outer=outer).run()
 
     async def run_inner(self, level: InnerLoop, frame: Frame) -> Ended:
-        """One iteration of a loop that has a loop inside."""
         assert level.inner is not None
         inner = self._level(frame.at, level.inner, frame, level.pipeline, parent=frame.iter)
         output, writes = await self._run_level(inner, frame)

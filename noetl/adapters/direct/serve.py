@@ -31,15 +31,7 @@ from noetl.adapters.link.error_reply import encode_error
 from noetl.adapters.link.handlers import RequestHandler, decode, request_handlers
 from noetl.core.message import WorkOrder
 from noetl.errors import BackendError, Denied, NoetlError, RequestError
-from noetl.ports.link import (
-    ConnectRequest,
-    Heartbeat,
-    HeartbeatListener,
-    OrderDelivery,
-    Orders,
-    Push,
-    WorkerApi,
-)
+from noetl.ports import link
 from noetl.ports.link_protocol import (
     SPOKEN,
     Peer,
@@ -52,7 +44,7 @@ from noetl.ports.store import ServerAddress
 
 _LOG = logging.getLogger("noetl.link")
 _encode = msgspec.json.encode
-_BEAT = msgspec.json.Decoder(Heartbeat)
+_BEAT = msgspec.json.Decoder(link.Heartbeat)
 PENDING_MOST = 64  # connections whose token is being looked up
 CONNECTIONS_MOST = 4096
 PENDING_S = 10.0
@@ -118,9 +110,9 @@ class LinkServer:
         self._tasks: set[asyncio.Future[None]] = set()
         self._peers: list[ServerAddress] = []
         self._handlers: dict[bytes, RequestHandler[WorkerConnection]] = {}
-        self._heartbeats: HeartbeatListener | None = None
+        self._heartbeats: link.HeartbeatListener | None = None
 
-    def open(self, worker_api: WorkerApi, heartbeats: HeartbeatListener) -> None:
+    def open(self, worker_api: link.WorkerApi, heartbeats: link.HeartbeatListener) -> None:
         """Answer with this API from now on; before, nobody is let in."""
         handlers = request_handlers(self.server, worker_api, _check_sender)
         self._handlers = {what.encode(): handler for what, handler in handlers.items()}
@@ -138,7 +130,7 @@ class LinkServer:
 
     # Letting in
 
-    def accept(self, request: ConnectRequest, transport: object) -> WorkerConnection:
+    def accept(self, request: link.ConnectRequest, transport: object) -> WorkerConnection:
         """Someone asks for a link; who it is is found out, then the answer of HTTP is written."""
         connection = WorkerConnection(self, transport)
         if self._pending >= PENDING_MOST or len(self._connections) >= CONNECTIONS_MOST:
@@ -148,7 +140,7 @@ class LinkServer:
         self._spawn(self._let_in(connection, request))
         return connection
 
-    async def _let_in(self, connection: WorkerConnection, request: ConnectRequest) -> None:
+    async def _let_in(self, connection: WorkerConnection, request: link.ConnectRequest) -> None:
         try:
             async with asyncio.timeout(PENDING_S):
                 self._check(request)
@@ -171,7 +163,7 @@ class LinkServer:
         finally:
             self._pending -= 1
 
-    def _check(self, request: ConnectRequest) -> None:
+    def _check(self, request: link.ConnectRequest) -> None:
         if not self._handlers:
             raise BackendError("this server is not ready for workers yet, or stops")
         if "origin" in request.headers:  # only browsers say where a page comes from
@@ -183,7 +175,7 @@ class LinkServer:
         if wanted not in (None, self.server):
             raise _Misdirected(f"this is server {self.server}, not {wanted}")
 
-    def _agree(self, identity: WorkerIdentity, request: ConnectRequest) -> int:
+    def _agree(self, identity: WorkerIdentity, request: link.ConnectRequest) -> int:
         spoken = read_versions(request.headers.get("sec-websocket-protocol", "")) or ProtocolRange(0, 0)
         protocol = self._self.spoken.highest_shared(spoken)
         if protocol is None:
@@ -243,7 +235,6 @@ class LinkServer:
     # Answering
 
     def beat(self, connection: WorkerConnection, body: bytes) -> None:
-        """A worker says what it holds."""
         try:
             beat = decode(_BEAT, body)
             _check_sender(beat.hello.worker_id, beat.hello.pool, connection)
@@ -302,7 +293,6 @@ class LinkServer:
     # Calling
 
     def hint(self, pool: str) -> None:
-        """Tell the workers of a pool that there is work here."""
         for connection in self._connections.values():
             if connection.identity is not None and connection.identity.pool == pool:
                 connection.notice(HINT)
@@ -314,8 +304,7 @@ class LinkServer:
         """There is nothing between a worker and this server that could be away by itself."""
         return 0.0
 
-    def push(self, worker_id: str, push: Push) -> None:
-        """Tell one worker something."""
+    def push(self, worker_id: str, push: link.Push) -> None:
         connection = self._connections.get(worker_id)
         if connection is not None:
             connection.notice(PUSH + _encode(push))
@@ -325,8 +314,8 @@ class LinkServer:
         connection = self._connections.get(worker_id)
         if connection is None:
             return False
-        deliveries = [OrderDelivery(order) for order in orders]
-        return connection.notice(ORDERS + _encode(Orders(self.server, self._now(), deliveries)))
+        deliveries = [link.OrderDelivery(order) for order in orders]
+        return connection.notice(ORDERS + _encode(link.Orders(self.server, self._now(), deliveries)))
 
     def tell_peers(self, servers: list[ServerAddress]) -> None:
         """Tell all workers which servers there are, when that has changed."""

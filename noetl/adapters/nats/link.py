@@ -95,7 +95,6 @@ class NatsLink(WorkerLink):
         return None
 
     def tell(self, beat: Heartbeat) -> None:
-        """Say to every server what is held, in each version that one of them needs."""
         body = msgspec.json.encode(beat)
         recent = time.monotonic() - BEATEN_S
         heard = {server.protocol for server in self._alive.values() if server.heard > recent}

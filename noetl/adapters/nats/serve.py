@@ -15,14 +15,7 @@ from noetl.adapters.nats.envelope import Announcement, Enveloped, enclose, open_
 from noetl.adapters.nats.signing import NoticeSigner, Question, StaleMessage, Verifier
 from noetl.core.message import WorkOrder
 from noetl.errors import BackendError, NoetlError, RequestError
-from noetl.ports.link import (
-    Heartbeat,
-    HeartbeatListener,
-    OrderDelivery,
-    Orders,
-    Push,
-    WorkerApi,
-)
+from noetl.ports import link
 from noetl.ports.link_protocol import (
     SPOKEN,
     Peer,
@@ -33,7 +26,7 @@ from noetl.ports.link_protocol import (
 )
 
 _encode = msgspec.json.encode
-_BEAT = msgspec.json.Decoder(Heartbeat)
+_BEAT = msgspec.json.Decoder(link.Heartbeat)
 WORKERS_KNOWN = 10_000
 DONE, REFUSED = b"o", b"e"  # what an answer begins with: both are signed
 
@@ -96,19 +89,16 @@ class NatsWorkerChannel:
             del self._known[next(iter(self._known))]
 
     def hint(self, pool: str) -> None:
-        """Tell the idle workers of a pool that there is work here."""
         self._bus.publish(subjects.hint(pool), self.server.encode())
 
     def alive(self) -> None:
-        """Tell all workers that this server is there."""
         self._bus.publish(subjects.ALIVE, self._announcement)
 
     def quiet_s(self) -> float:
         """For how long nothing has come from NATS."""
         return self._bus.quiet_s
 
-    def push(self, worker_id: str, push: Push) -> None:
-        """Tell one worker something."""
+    def push(self, worker_id: str, push: link.Push) -> None:
         if worker_id in self._known:  # else its next beat makes it known, and it is said again
             subject = subjects.worker(worker_id)
             self._bus.publish(subject, self._signed(subject, worker_id, _encode(push)))
@@ -118,7 +108,7 @@ class NatsWorkerChannel:
         if worker_id not in self._known:
             return False
         subject = subjects.orders(worker_id)
-        body = _encode(Orders(self.server, self._now(), [OrderDelivery(order) for order in orders]))
+        body = _encode(link.Orders(self.server, self._now(), [link.OrderDelivery(order) for order in orders]))
         return self._bus.tell(subject, self._signed(subject, worker_id, body), on_no_responder)
 
     def _signed(self, subject: str, worker_id: str, body: bytes) -> bytes:
@@ -129,8 +119,8 @@ class NatsWorkerChannel:
 def serve(
     bus: Bus,
     channel: NatsWorkerChannel,
-    worker_api: WorkerApi,
-    heartbeats: HeartbeatListener,
+    worker_api: link.WorkerApi,
+    heartbeats: link.HeartbeatListener,
     verifier: Verifier,
 ) -> None:
     """Answer what is asked of this server, and of any server, by those who may ask."""

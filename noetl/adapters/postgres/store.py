@@ -14,28 +14,7 @@ from noetl.adapters.postgres.statements import SQL
 from noetl.adapters.postgres.writer import Writer
 from noetl.adapters.sql.store import SqlStore
 from noetl.errors import Conflict
-from noetl.ports.store import (
-    EVERY,
-    AccessToken,
-    Append,
-    Claimed,
-    Extent,
-    Find,
-    Listed,
-    PlaybookText,
-    Row,
-    StoredLog,
-    Stuck,
-    Summary,
-    check_append,
-    custody_after,
-    is_pattern,
-    like_of,
-    page_start,
-    reading,
-    unknown_execution,
-    unknown_playbook,
-)
+from noetl.ports import store
 
 ABSENT_S = 1.0  # far longer than a living server takes to connect again
 DELETED_AT_ONCE = 100  # executions in one transaction, so that others need not wait long
@@ -93,38 +72,39 @@ class PostgresStore(SqlStore):
 
     # The log
 
-    async def commit(self, append: Append) -> None:
-        check_append(append, append.expected)
+    async def commit(self, append: store.Append) -> None:
+        store.check_append(append, append.expected)
         if not await self._writer.write(append):
             rows = await self._rows("standing", append.execution_id)
             raise refusal(append, rows[0] if rows else None)
 
-    async def log(self, execution_id: str) -> StoredLog:
-        """The newest snapshot and the rows behind it."""
+    async def log(self, execution_id: str) -> store.StoredLog:
         executions = await self._rows("recovery", execution_id)
         if not executions:
-            raise unknown_execution(execution_id)
+            raise store.unknown_execution(execution_id)
         seq, state, head, number = executions[0]
-        rows = [Row(*row) for row in await self._rows("rows_behind", number, seq or 0)]
-        return StoredLog(state, rows, rows[-1].hash if rows else head or b"")
+        rows = [store.Row(*row) for row in await self._rows("rows_behind", number, seq or 0)]
+        return store.StoredLog(state, rows, rows[-1].hash if rows else head or b"")
 
-    async def logs(self, execution_ids: Sequence[str]) -> Mapping[str, StoredLog]:
+    async def logs(self, execution_ids: Sequence[str]) -> Mapping[str, store.StoredLog]:
         found = await self._rows("recoveries", list(execution_ids))
         numbers, ends = [one["id"] for one in found], [one["seq"] or 0 for one in found]
-        behind: dict[int, list[Row]] = {number: [] for number in numbers}
+        behind: dict[int, list[store.Row]] = {number: [] for number in numbers}
         for number, *row in map(tuple, await self._rows("rows_behind_each", numbers, ends)):
-            behind[number].append(Row(*row))
+            behind[number].append(store.Row(*row))
         return {
-            one["execution_id"]: StoredLog(one["state"], rows, rows[-1].hash if rows else one["hash"] or b"")
+            one["execution_id"]: store.StoredLog(
+                one["state"], rows, rows[-1].hash if rows else one["hash"] or b""
+            )
             for one in found
             for rows in (behind[one["id"]],)
         }
 
-    async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
+    async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[store.Row]:
         rows = await self._rows("rows_from", execution_id, first, limit)
         if not rows:
             await self._row_of("standing", execution_id)
-        return [Row(*row) for row in rows]
+        return [store.Row(*row) for row in rows]
 
     async def end(self, execution_id: str) -> int:
         return int((await self._row_of("standing", execution_id))[0])
@@ -134,12 +114,11 @@ class PostgresStore(SqlStore):
 
     # Projections
 
-    async def executions(self, find: Find = EVERY) -> Listed:
-        """Executions, the newest first."""
-        text, start = find.text and find.text.lower(), page_start(find.cursor)
+    async def executions(self, find: store.Find = store.EVERY) -> store.Listed:
+        text, start = find.text and find.text.lower(), store.page_start(find.cursor)
         fields = {**msgspec.structs.asdict(find), "text": text, "start": start, "pattern": None}
-        if find.path is not None and is_pattern(find.path):
-            fields["path"], fields["pattern"] = None, like_of(find.path)
+        if find.path is not None and store.is_pattern(find.path):
+            fields["path"], fields["pattern"] = None, store.like_of(find.path)
         values = {name: fields[name] for name in _CONDITIONS if fields[name] not in (None, "")}
         wheres = [
             _CONDITIONS[name].format(f"${place}::{_TYPES.get(name, 'text')}")
@@ -150,14 +129,14 @@ class PostgresStore(SqlStore):
         statement = f"{SQL['executions']}{where} order by id desc limit {int(find.limit) + 1}"
         rows = await self.database.fetch(statement, *values.values())
         more = str(rows[find.limit - 1][0]) if len(rows) > find.limit else None
-        return Listed([Summary(*row[1:]) for row in map(tuple, rows[: find.limit])], more)
+        return store.Listed([store.Summary(*row[1:]) for row in map(tuple, rows[: find.limit])], more)
 
     # Owners and messages
 
     async def claim(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         exists, claimed = (await self._write("claim", execution_id, owner, lease_ms, self._now()))[0]
         if not exists:
-            raise unknown_execution(execution_id)
+            raise store.unknown_execution(execution_id)
         return bool(claimed)
 
     async def take_in_hand(self, execution_id: str, owner: str, *, always: bool = False) -> str | None:
@@ -166,21 +145,21 @@ class PostgresStore(SqlStore):
 
     async def take_over(
         self, owner: str, lease_ms: int, own: Sequence[str] = (), but: Sequence[str] = (), limit: int = 100
-    ) -> Sequence[Claimed]:
+    ) -> Sequence[store.Claimed]:
         await self._let_go()
-        values = (owner, lease_ms, self._now(), list(own), limit, reading(owner), list(but))
+        values = (owner, lease_ms, self._now(), list(own), limit, store.reading(owner), list(but))
         rows = map(tuple, await self._write("take_over", *values))
-        return [Claimed(Summary(*summary), in_hand, size) for in_hand, size, *summary in rows]
+        return [store.Claimed(store.Summary(*summary), in_hand, size) for in_hand, size, *summary in rows]
 
     async def put_down(self, execution_ids: Sequence[str], owner: str) -> None:
-        await self._write("put_down", list(execution_ids), [owner, reading(owner)])
+        await self._write("put_down", list(execution_ids), [owner, store.reading(owner)])
 
     async def release(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         stuck = (await self.summary(execution_id)).stuck
         if stuck is None:
             return False
-        why = msgspec.json.decode(stuck, type=Stuck)
-        values = (why.status, custody_after(why), self._now(), stuck)
+        why = msgspec.json.decode(stuck, type=store.Stuck)
+        values = (why.status, store.custody_after(why), self._now(), stuck)
         return bool(await self._write("release", execution_id, owner, lease_ms, *values))
 
     async def owned(self, execution_id: str) -> bool:
@@ -191,7 +170,6 @@ class PostgresStore(SqlStore):
         await self._write("drop_late_mail")
 
     async def due(self, now: int | None = None, limit: int = 100) -> list[str]:
-        """Executions with something due or no fresh owner."""
         await self._let_go()
         return [row[0] for row in await self._rows("due", self._now() if now is None else now, limit)]
 
@@ -217,7 +195,7 @@ class PostgresStore(SqlStore):
         file: str | None,
         by: str | None = None,
         language: int = 1,
-    ) -> PlaybookText:
+    ) -> store.PlaybookText:
         playbook_text = _as_known(await self._rows("newest_version", path), digest)
         if playbook_text is not None and file in (None, playbook_text.file):
             return playbook_text
@@ -231,45 +209,44 @@ class PostgresStore(SqlStore):
                 return playbook_text
             number = newest[0]["version"] + 1 if newest else 1
             values = (path, number, digest, text, file, self._now(), by, language)
-            return PlaybookText(*await connection.fetchrow(SQL["add_playbook"], *values))
+            return store.PlaybookText(*await connection.fetchrow(SQL["add_playbook"], *values))
 
     async def playbook(
         self, *, digest: str | None = None, path: str | None = None, version: int | None = None
-    ) -> PlaybookText:
+    ) -> store.PlaybookText:
         if digest is not None:
             rows = await self._rows("playbook_by_hash", digest, path, version)
         else:
             rows = await self._rows("playbook_by_path", path, version)
         if not rows:
-            raise unknown_playbook(path, digest, version)
-        return PlaybookText(*rows[0])
+            raise store.unknown_playbook(path, digest, version)
+        return store.PlaybookText(*rows[0])
 
     # Credentials and tokens
 
-    async def put_token(self, token: AccessToken) -> None:
+    async def put_token(self, token: store.AccessToken) -> None:
         values = (token.id, token.hash, token.name, token.scopes, token.prefixes)
         pools = token.pools
         await self._write("put_token", *values, token.created_at, token.expires_at, token.by, pools)
 
     # What is over, and how much there is
 
-    async def trim(self, execution_id: str, rows: Sequence[Row], *, whole: bool) -> None:
+    async def trim(self, execution_id: str, rows: Sequence[store.Row], *, whole: bool) -> None:
         parts = [[getattr(row, name) for row in rows] for name in ("first", "last", "body", "seal")]
         if not await self._write("trim", execution_id, *parts, whole, self._now()):
             raise Conflict(f"execution {execution_id} is not over")
 
     async def delete(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
-        """Forget executions with their logs, those whose whole family is over."""
         deleted: list[str] = []
         for start in range(0, len(execution_ids), DELETED_AT_ONCE):
             some = list(execution_ids[start : start + DELETED_AT_ONCE])
             deleted += [row[0] for row in await self._write("delete", some, before)]
         return deleted
 
-    async def extent(self) -> Extent:
+    async def extent(self) -> store.Extent:
         events, playbooks, credentials, messages, size = (await self._rows("counts"))[0]
         due = await self._rows("oldest_due")
-        return Extent(
+        return store.Extent(
             schema=int((await self._rows("schema"))[0][0]),
             bytes=size,
             executions={row[0]: row[1] for row in await self._rows("by_status")},
@@ -289,8 +266,8 @@ def _database_time() -> None:
     """No moment: the database takes its own."""
 
 
-def _as_known(newest: Sequence[asyncpg.Record], digest: str) -> PlaybookText | None:
+def _as_known(newest: Sequence[asyncpg.Record], digest: str) -> store.PlaybookText | None:
     """The newest version of a path, when it is this text and still on the catalog."""
     if not newest or newest[0]["hash"] != digest or newest[0]["deleted_at"] is not None:
         return None
-    return PlaybookText(*tuple(newest[0])[:-1])
+    return store.PlaybookText(*tuple(newest[0])[:-1])

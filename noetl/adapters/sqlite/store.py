@@ -18,23 +18,7 @@ from noetl.adapters.sqlite.presence import Presence
 from noetl.adapters.sqlite.reader import Reader
 from noetl.adapters.sqlite.schedules import SCHEDULES_SQL
 from noetl.adapters.sqlite.writer import Writer
-from noetl.ports.store import (
-    EVERY,
-    AccessToken,
-    Append,
-    Claimed,
-    Extent,
-    Find,
-    Listed,
-    PlaybookText,
-    Row,
-    StoredLog,
-    Summary,
-    glob_of,
-    page_start,
-    unknown_execution,
-    unknown_playbook,
-)
+from noetl.ports import store
 
 SQL = {**sql.SQL, **SCHEDULES_SQL}
 DELETED_AT_ONCE = 20  # executions in one transaction, so that others need not wait long
@@ -63,20 +47,19 @@ class SqliteStore(SqlStore):
 
     # The log
 
-    async def commit(self, append: Append) -> None:
+    async def commit(self, append: store.Append) -> None:
         if append.claim is not None:
             self._presence.enter(append.claim[0])
         now = self._now()
         await self._writer.run(lambda connection: jobs.append(connection, append, now))
 
-    async def log(self, execution_id: str) -> StoredLog:
-        """The newest snapshot and the rows behind it."""
+    async def log(self, execution_id: str) -> store.StoredLog:
         return await self._reader.run(lambda connection: _log(connection, execution_id))
 
-    async def logs(self, execution_ids: Sequence[str]) -> Mapping[str, StoredLog]:
+    async def logs(self, execution_ids: Sequence[str]) -> Mapping[str, store.StoredLog]:
         return await self._reader.run(lambda connection: _logs(connection, execution_ids))
 
-    async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
+    async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[store.Row]:
         return await self._reader.run(lambda connection: _rows(connection, execution_id, first, limit))
 
     async def end(self, execution_id: str) -> int:
@@ -89,17 +72,16 @@ class SqliteStore(SqlStore):
 
     # Projections
 
-    async def executions(self, find: Find = EVERY) -> Listed:
-        """Executions, the newest first."""
+    async def executions(self, find: store.Find = store.EVERY) -> store.Listed:
         leads = {"prefix": find.prefix or None, "parent": find.parent, "by": find.by}
         lead = next((name for name, value in leads.items() if value is not None), "")
-        start, text = page_start(find.cursor), find.text and find.text.lower()
-        path = None if find.path is None else glob_of(find.path)
+        start, text = store.page_start(find.cursor), find.text and find.text.lower()
+        path = None if find.path is None else store.glob_of(find.path)
         values = {**msgspec.structs.asdict(find), "path": path, "start": start, "text": text}
         values["limit"] = find.limit + 1
         rows = await self._reader.rows(sql.EXECUTIONS[lead], values)
         more = str(rows[find.limit - 1][0]) if len(rows) > find.limit else None
-        return Listed([Summary(*row[1:]) for row in rows[: find.limit]], more)
+        return store.Listed([store.Summary(*row[1:]) for row in rows[: find.limit]], more)
 
     # Owners and messages
 
@@ -117,7 +99,7 @@ class SqliteStore(SqlStore):
 
     async def take_over(
         self, owner: str, lease_ms: int, own: Sequence[str] = (), but: Sequence[str] = (), limit: int = 100
-    ) -> Sequence[Claimed]:
+    ) -> Sequence[store.Claimed]:
         self._presence.enter(owner)
         dead = [name for (name,) in await self._rows("owners") if self._presence.gone(name)]
         now = self._now()
@@ -141,7 +123,6 @@ class SqliteStore(SqlStore):
         await self._write("renew", self._now() + lease_ms, owner)
 
     async def due(self, now: int | None = None, limit: int = 100) -> list[str]:
-        """Executions with something due or no fresh owner."""
         now = self._now() if now is None else now
         return [row[0] for row in await self._rows("due", now, limit)]
 
@@ -158,53 +139,51 @@ class SqliteStore(SqlStore):
         file: str | None,
         by: str | None = None,
         language: int = 1,
-    ) -> PlaybookText:
+    ) -> store.PlaybookText:
         playbook_text = await self._reader.run(
             lambda connection: jobs.known_version(connection, path, digest, file)
         )
         if playbook_text is not None:
             return playbook_text
-        entry = PlaybookText(path, 1, digest, text, file, self._now(), by, language)
+        entry = store.PlaybookText(path, 1, digest, text, file, self._now(), by, language)
         return await self._writer.run(lambda connection: jobs.register(connection, entry))
 
     async def playbook(
         self, *, digest: str | None = None, path: str | None = None, version: int | None = None
-    ) -> PlaybookText:
+    ) -> store.PlaybookText:
         rows = await self._rows("find_playbook", digest, path, version)
         if not rows:
-            raise unknown_playbook(path, digest, version)
-        return PlaybookText(*rows[0])
+            raise store.unknown_playbook(path, digest, version)
+        return store.PlaybookText(*rows[0])
 
     # Credentials
 
-    async def put_token(self, token: AccessToken) -> None:
+    async def put_token(self, token: store.AccessToken) -> None:
         values = [getattr(token, name) for name in sql.TOKEN_FIELDS]
         await self._write("put_token", *(_json(v) if isinstance(v, list) else v for v in values))
 
-    def _token(self, row: Record) -> AccessToken:
+    def _token(self, row: Record) -> store.AccessToken:
         fields = dict(zip(sql.TOKEN_FIELDS, row, strict=True))
         lists = {name: msgspec.json.decode(fields[name]) for name in ("scopes", "prefixes", "pools")}
-        return AccessToken(**{**fields, **lists})
+        return store.AccessToken(**{**fields, **lists})
 
     # What is over, and how much there is
 
-    async def trim(self, execution_id: str, rows: Sequence[Row], *, whole: bool) -> None:
+    async def trim(self, execution_id: str, rows: Sequence[store.Row], *, whole: bool) -> None:
         at = self._now() if whole else None
         await self._writer.run(lambda connection: jobs.trim(connection, execution_id, rows, at))
 
     async def delete(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
-        """Forget executions with their logs, those whose whole family is over."""
         deleted: list[str] = []
         for start in range(0, len(execution_ids), DELETED_AT_ONCE):
             some = execution_ids[start : start + DELETED_AT_ONCE]
             deleted += await self._writer.run(partial(jobs.delete, execution_ids=some, before=before))
         return deleted
 
-    async def extent(self) -> Extent:
+    async def extent(self) -> store.Extent:
         return await self._reader.run(_extent)
 
     async def close(self) -> None:
-        """Finish what was begun and let go of the file."""
         self._presence.leave()
         await asyncio.to_thread(self._writer.close)
         await self._reader.close()
@@ -217,32 +196,32 @@ def _json(value: object) -> str:
 def _number(connection: apsw.Connection, execution_id: str) -> int:
     rows = fetch(connection, sql.NUMBER, (execution_id,))
     if not rows:
-        raise unknown_execution(execution_id)
+        raise store.unknown_execution(execution_id)
     return int(rows[0][0])
 
 
-def _log(connection: apsw.Connection, execution_id: str) -> StoredLog:
+def _log(connection: apsw.Connection, execution_id: str) -> store.StoredLog:
     number = _number(connection, execution_id)
     saved = fetch(connection, sql.SNAPSHOT, (number,))
     seq, state, head = saved[0] if saved else (0, None, b"")
-    rows = [Row(*row) for row in fetch(connection, sql.ROWS_BEHIND, (number, seq))]
-    return StoredLog(state, rows, rows[-1].hash if rows else head)
+    rows = [store.Row(*row) for row in fetch(connection, sql.ROWS_BEHIND, (number, seq))]
+    return store.StoredLog(state, rows, rows[-1].hash if rows else head)
 
 
-def _logs(connection: apsw.Connection, execution_ids: Sequence[str]) -> dict[str, StoredLog]:
+def _logs(connection: apsw.Connection, execution_ids: Sequence[str]) -> dict[str, store.StoredLog]:
     known = [key for key in execution_ids if fetch(connection, sql.NUMBER, (key,))]
     return {key: _log(connection, key) for key in known}
 
 
-def _rows(connection: apsw.Connection, execution_id: str, first: int, limit: int) -> list[Row]:
+def _rows(connection: apsw.Connection, execution_id: str, first: int, limit: int) -> list[store.Row]:
     number = _number(connection, execution_id)
-    return [Row(*row) for row in fetch(connection, sql.ROWS_FROM, (number, first, limit))]
+    return [store.Row(*row) for row in fetch(connection, sql.ROWS_FROM, (number, first, limit))]
 
 
-def _extent(connection: apsw.Connection) -> Extent:
+def _extent(connection: apsw.Connection) -> store.Extent:
     due = fetch(connection, sql.OLDEST_DUE)
     playbooks, credentials, messages = fetch(connection, sql.COUNT_OTHERS)[0]
-    return Extent(
+    return store.Extent(
         schema=schema_version(connection),
         bytes=fetch(connection, sql.PAGES)[0][0],
         executions=dict(fetch(connection, sql.COUNT_EXECUTIONS)),
