@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 from urllib.parse import unquote, unquote_plus
 
+import msgspec
+
 V = TypeVar("V")
 MASK = "***"
 SECRET_FIELDS = frozenset(
@@ -29,12 +31,13 @@ _SHORT_ESCAPES = str.maketrans({"+": "-", "/": "_"})
 class Redactor:
     """Knows the secret values of one execution and takes them out of whatever is to be kept."""
 
-    __slots__ = ("_encoded", "_numbers", "_shortest", "secrets", "spellings")
+    __slots__ = ("_encoded", "_in_json", "_numbers", "_shortest", "secrets", "spellings")
 
     def __init__(self) -> None:
         self.secrets: tuple[str, ...] = ()
         self.spellings: tuple[str, ...] = ()  # of the secrets, the longest first
         self._shortest = 0
+        self._in_json: tuple[bytes, ...] | None = ()  # the spellings as JSON has them; None: it cannot
         self._numbers: frozenset[int | float] = frozenset()
         self._encoded: dict[str, re.Pattern[str]] = {}
 
@@ -48,14 +51,25 @@ class Redactor:
         ways = {way for secret in new for way in spellings(secret)}
         self.spellings = _longest_first({*self.spellings, *ways, *_login(material, new)})
         self._shortest = len(self.spellings[-1])
+        self._in_json = _in_json(self.spellings)
         self._numbers |= {value for value in values if isinstance(value, int | float) and str(value) in new}
 
     def clean(self, value: V) -> V:
         """The value with every secret in it masked; the value itself when there is none."""
-        if not self.secrets:
+        if not self.secrets or self._has_none(value):
             return value
         cleaned: V = self._clean(value)
         return cleaned
+
+    def _has_none(self, value: object) -> bool:
+        """Whether a value surely holds no secret: its JSON, searched as one text, has no spelling of one."""
+        if self._in_json is None or self._numbers:
+            return False
+        try:
+            text = msgspec.json.encode(value)
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return False  # it is no JSON, or not yet
+        return b"%" not in text and not any(spelling in text for spelling in self._in_json)
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -111,6 +125,14 @@ def _encoded(char: str) -> str:
     escaped = "".join(f"%{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))
     plus = r"|\+" if char == " " else ""
     return f"(?:{re.escape(char)}|(?i:{escaped}){plus})"
+
+
+def _in_json(texts: Iterable[str]) -> tuple[bytes, ...] | None:
+    """Texts as they stand inside JSON, which writes each character by itself, wherever it stands."""
+    try:
+        return tuple(msgspec.json.encode(text)[1:-1] for text in texts)
+    except ValueError:  # half of a surrogate pair
+        return None
 
 
 def _longest_first(texts: Iterable[str]) -> tuple[str, ...]:

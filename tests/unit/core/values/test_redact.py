@@ -2,6 +2,8 @@
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from noetl.core.values.redact import Redactor
 
@@ -135,3 +137,37 @@ def test_a_number_that_is_secret_is_masked_as_a_number_too():
         "n": 1234567,
         "yes": True,
     }
+
+
+CHARACTERS = st.text(st.sampled_from('ab"\\/\n\t\x01\x7f%é€😀\u2028 +'), min_size=6, max_size=12)
+
+
+@given(CHARACTERS, CHARACTERS, CHARACTERS)
+def test_a_secret_is_found_in_whatever_stands_around_it(secret, before, after):
+    """The JSON of a value, searched as one text, says of no value with a secret in it that it has none."""
+    redactor = Redactor()
+    redactor.learn({"password": secret})
+    for value in ({"a": [1, before + secret + after]}, {before + secret: None}, [[secret]], secret):
+        assert redactor.clean(value) != value
+
+
+def test_a_value_without_a_secret_is_returned_as_it_is():
+    redactor = Redactor()
+    redactor.learn({"password": "correct horse"})
+    value = {"a": ["correct", {"horse": 1.5}], "b": None}
+    assert redactor.clean(value) is value
+
+
+@pytest.mark.parametrize("odd", [{1, 2}, "half \ud800", b"bytes", 2**70, "100 %"])
+def test_a_secret_is_masked_beside_what_is_no_json(odd):
+    redactor = Redactor()
+    redactor.learn({"password": "correct horse"})
+    assert redactor.clean({"odd": odd, "a": "correct horse"}) == {"odd": odd, "a": "***"}
+    assert redactor.clean({"odd": odd}) == {"odd": odd}
+
+
+def test_a_secret_that_json_cannot_say_is_masked():
+    redactor = Redactor()
+    redactor.learn({"password": "half \ud800 of it"})
+    assert redactor.clean(["it is half \ud800 of it"]) == ["it is ***"]
+    assert redactor.clean(["it is whole"]) == ["it is whole"]
