@@ -4,6 +4,7 @@ Every test uses real processes. Files and descriptors tell when something has ha
 """
 
 import asyncio
+import gc
 import os
 import signal
 import subprocess
@@ -294,6 +295,7 @@ async def test_without_a_descriptor_for_exits_processes_are_still_seen_to_end(ma
 
 
 async def test_closing_ends_every_call_and_leaves_nothing_open(fifo) -> None:
+    gc.collect()  # what other tests left open is closed now, not meanwhile
     before = sorted(os.listdir("/proc/self/fd"))
     host = PythonHost(1)
     running = asyncio.create_task(
