@@ -1,7 +1,7 @@
-"""A cluster under work and random faults of every kind: `python -m tests.distributed.soak MINUTES [SEED]`.
+"""A cluster under work and random faults: `python -m tests.distributed.soak MINUTES [direct|nats] [SEED]`.
 
 Executions are started all the time, each with a key of its own, while servers and workers are killed, stopped
-and frozen, the database crashes, and the bus is restarted or loses everything. In the end every execution must
+and frozen, the database crashes, and the bus, where there is one, is restarted or loses everything. In the end every execution must
 have completed with the right result, its log must hold together, and no call may have been made under two keys.
 """
 
@@ -87,10 +87,11 @@ WANTED = [20, [2, 4, 6], 7]
 class Soak:
     """The cluster, what was begun on it, and what was done to it."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, link: str) -> None:
         self.dice = random.Random(seed)
-        self.postgres, self.nats, self.web = PostgresServer.start(), NatsServer.start(), Web()
-        self.cluster = Cluster(folder, self.postgres.new_database(), self.nats.url)
+        self.postgres, self.web = PostgresServer.start(), Web()
+        self.nats = NatsServer.start() if link == "nats" else None
+        self.cluster = Cluster(folder, self.postgres.new_database(), self.nats.url if self.nats else None)
         self.servers: list[Node] = []
         self.workers: list[Node] = []
         self.tags = itertools.count()
@@ -100,7 +101,8 @@ class Soak:
     def close(self) -> None:
         self.cluster.close()
         for part in (self.web, self.nats, self.postgres):
-            part.close()
+            if part is not None:
+                part.close()
 
     async def fill(self) -> None:
         """Start what is missing, while the store and the bus are there."""
@@ -143,7 +145,7 @@ class Soak:
     async def trouble(self, what: str) -> None:
         """One fault, and whatever it took replaced."""
         self.faults[what] += 1
-        await FAULTS[what](self)
+        await BY_LINK["nats"][what](self)
         await self.fill()
 
     async def end(self, nodes: list[Node], how: str) -> None:
@@ -158,6 +160,11 @@ class Soak:
     async def crash(self, server: PostgresServer | NatsServer) -> None:
         await asyncio.to_thread(server.kill)
         await asyncio.to_thread(server.restart)
+
+    @property
+    def bus(self) -> NatsServer:
+        assert self.nats is not None
+        return self.nats
 
     # The end
 
@@ -184,14 +191,17 @@ FAULTS: dict[str, Callable[[Soak], Awaitable[None]]] = {
     "a server freezes": lambda it: it.freeze(it.servers),
     "a worker freezes": lambda it: it.freeze(it.workers),
     "the database crashes": lambda it: it.crash(it.postgres),
-    "the bus crashes": lambda it: it.crash(it.nats),
-    "the bus loses everything": lambda it: asyncio.to_thread(it.nats.wipe),
 }
+BUS_FAULTS: dict[str, Callable[[Soak], Awaitable[None]]] = {
+    "the bus crashes": lambda it: it.crash(it.bus),
+    "the bus loses everything": lambda it: asyncio.to_thread(it.bus.wipe),
+}
+BY_LINK = {"direct": FAULTS, "nats": {**FAULTS, **BUS_FAULTS}}
 
 
-async def soak(folder: Path, seed: int, faults: Iterable[str], tell: Callable[[str], Any]) -> Soak:
+async def soak(folder: Path, seed: int, link: str, faults: Iterable[str], tell: Callable[[str], Any]) -> Soak:
     """Work under one fault after the other; raises AssertionError when anything is not as it should be."""
-    made = Soak(folder, seed)
+    made = Soak(folder, seed, link)
     try:
         await made.fill()
         async with made.cluster.front(made.servers[0]) as front:
@@ -216,19 +226,22 @@ def _tell(line: str) -> None:
     sys.stdout.flush()
 
 
-def _faults(seed: int, seconds: float) -> Iterator[str]:
+def _faults(seed: int, link: str, seconds: float) -> Iterator[str]:
     dice, until = random.Random(seed), time.monotonic() + seconds
     while time.monotonic() < until:
-        yield dice.choice(list(FAULTS))
+        yield dice.choice(list(BY_LINK[link]))
 
 
 def main(arguments: list[str]) -> int:
     """Soak for some minutes; the seed is told, since it chooses the faults."""
-    seed = int(arguments[1]) if len(arguments) > 1 else random.SystemRandom().randrange(10**6)
-    _tell(f"seed {seed}")
+    link = arguments[1] if len(arguments) > 1 else "nats"
+    seed = int(arguments[2]) if len(arguments) > 2 else random.SystemRandom().randrange(10**6)
+    _tell(f"{link}, seed {seed}")
+    faults = _faults(seed, link, 60 * float(arguments[0]))
     with tempfile.TemporaryDirectory() as folder:
-        made = asyncio.run(soak(Path(folder), seed, _faults(seed, 60 * float(arguments[0])), _tell))
-    _tell(f"{len(made.begun)} executions completed, {made.faults.total()} faults: {dict(made.faults)}")
+        made = asyncio.run(soak(Path(folder), seed, link, faults, _tell))
+    counts = f"{len(made.begun)} executions completed, {made.faults.total()} faults, wrong: 0"
+    _tell(f"{counts}: {dict(made.faults)}")
     return 0
 
 
