@@ -1,6 +1,7 @@
 """What is stored says in which format it is written: the oldest that can say it."""
 
 import hashlib
+from typing import Any
 
 import msgspec
 import pytest
@@ -21,7 +22,7 @@ from noetl.core.state import State
 from noetl.errors import NewerFormat
 
 # The shape of a state by the format of snapshots. A shape that changed is a new line, never another digest.
-STATE_SHAPES = {1: "a2bead778b2bf8a4"}
+STATE_SHAPES = {1: "33b93f60466c3651"}
 # The fields of an event are its places in an array: one more is a new format of rows.
 EVENT_FIELDS = ("name", "ts", "by", "run", "at", "label", "visit", "attempt", "data")
 
@@ -63,8 +64,19 @@ def test_whatever_is_said_to_need_a_format_needs_one_that_this_release_reads() -
     assert all(OLDEST_LETTER_FORMAT < n <= formats.LETTER_FORMAT for n in formats.MESSAGES_SINCE.values())
 
 
+def bare(schema: Any) -> Any:
+    """A schema without what only describes: words, and the names that the OpenAPI document has for its parts."""
+    if isinstance(schema, list):
+        return [bare(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    described = str(schema.get("$ref", "")).startswith("#/components/")
+    left_out = {"description", "title", *(["$ref"] if described else [])}
+    return {key: bare(value) for key, value in schema.items() if key not in left_out}
+
+
 def test_a_state_of_another_shape_has_another_format_of_snapshots() -> None:
-    shape = msgspec.json.encode(msgspec.json.schema(State), order="sorted")
+    shape = msgspec.json.encode(bare(msgspec.json.schema(State)), order="sorted")
     described = hashlib.sha256(shape).hexdigest()[:16]
     assert STATE_SHAPES.get(SNAPSHOT_FORMAT) == described, (
         "the shape of the state has changed: raise SNAPSHOT_FORMAT in noetl/core/formats.py "
