@@ -16,12 +16,14 @@ import asyncpg
 import msgspec
 import pytest
 
+from noetl import __version__
 from noetl.adapters.http.front import HttpFront
 from noetl.core.message import Control
 from noetl.errors import BackendError, Conflict
 from noetl.ports.front import Ask
 from tests.distributed.cluster import LOOK_S, WITHIN_S, Cluster, Node
 from tests.engine.web import Web
+from tests.fork_server import FORK_SERVER
 from tests.releases import previous
 
 T = TypeVar("T")
@@ -151,6 +153,15 @@ class Rollout:
             await front.register(CHILD)
             await front.register(ROLLING)
 
+    async def listed(self) -> Counter[str]:
+        """How many workers of which release `noetl worker list` names; all speak the same protocol here."""
+        await self.cluster.knows(self.servers[0], WORKERS)
+        command = ["worker", "list", "--server", self.servers[0].said]
+        environment = self.cluster.environment({})
+        done = await asyncio.to_thread(FORK_SERVER.run, command, self.cluster.folder, environment)
+        assert done.returncode == 0, done.stderr
+        return Counter(re.findall(r"release (\S+)  protocol 1\b", done.stdout.decode()))
+
     async def exchange(self, nodes: list[Node], place: int, release: str) -> None:
         """Put a process of a release in the place of one, which is then told to stop."""
         begin = self._server if nodes is self.servers else self._worker
@@ -220,6 +231,7 @@ async def test_each_process_is_exchanged_for_the_other_release_and_back_and_noth
     assert previous.FORK_SERVER.version() == previous.VERSION
     rollout = Rollout(cluster, web)
     await rollout.start((previous.VERSION, THIS))
+    assert await rollout.listed() == Counter([previous.VERSION, __version__, previous.VERSION])
     over = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         group.create_task(rollout.feed(over))
