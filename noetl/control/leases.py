@@ -71,6 +71,7 @@ class WorkerLeases:
         self._waiting: dict[str, Waiting] = {}
         self._held: dict[Key, HeldLease] = {}
         self._workers: dict[str, WorkerInfo] = {}
+        self._abandoned: dict[str, float] = {}  # until when leases of executions that nobody runs are stopped
         self._hinting = False
         self._hearing = SilenceClock(lease_s)
         self.needs: Callable[[WorkOrder], frozenset[str]] = lambda order: frozenset()
@@ -83,6 +84,7 @@ class WorkerLeases:
 
     def offer(self, order: WorkOrder) -> None:
         """Keep an order for the next worker of its pool that has room."""
+        self._abandoned.pop(order.execution_id, None)
         self._drop((order.execution_id, order.lease))
         self._waiting.setdefault(order.pool, Waiting()).add(order, self._clock())
         if not self._hinting:  # the answer that is on its way out may take it along
@@ -148,7 +150,8 @@ class WorkerLeases:
             )
 
     def abandon(self, execution_id: str) -> None:
-        """Stop every lease of an execution at once; those that still beat are told again."""
+        """Stop every lease of an execution at once, whichever server gave it out: beats tell who has one."""
+        self._abandoned[execution_id] = self._clock() + self.lease_s
         waiting = [key for orders in self._waiting.values() for key in orders.keys_of(execution_id)]
         leases = [key for key in self._held if key[0] == execution_id]
         for _, lease in (*waiting, *leases):
@@ -169,6 +172,7 @@ class WorkerLeases:
 
     def adopt(self, execution_id: str, lease: Lease) -> bool:
         """A lease that was out when the execution came here: its worker, if it lives, will be heard."""
+        self._abandoned.pop(execution_id, None)
         key = (execution_id, lease.id)
         waits = self._still_waits(key)
         held_lease = self._held.get(key)
@@ -285,6 +289,8 @@ class WorkerLeases:
             )
         for execution_id, lease, epoch in beat.held:
             if not self.holds(execution_id, lease, epoch, worker_id):
+                if self._abandoned.get(execution_id, 0.0) > self._clock():
+                    self._calls.push(worker_id, Push("stop", execution_id, lease, epoch))
                 continue
             held_lease = self._held[execution_id, lease]
             self._renew(held_lease)
@@ -342,6 +348,7 @@ class WorkerLeases:
         gone = [one for one, worker in self._workers.items() if now - max(worker.heard, since) > patience]
         for worker_id in gone:
             del self._workers[worker_id]
+        self._abandoned = {one: until for one, until in self._abandoned.items() if until > now}
 
     def speak(self) -> None:
         """Whatever was said may be lost: say again that this server is there, and where orders wait."""

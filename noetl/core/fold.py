@@ -240,6 +240,7 @@ def _task_done(state: State, event: Event, data: event_data.NoData) -> None:
 
 def _parked(state: State, event: Event, data: event_data.TaskParked) -> None:
     call = data.get("call")
+    spent = 0 if state.paused_at is None else event.ts - state.paused_at  # the resume moves it by all of it
     parked = Parked(
         label=event.label or "",
         visit=event.visit or 1,
@@ -250,8 +251,8 @@ def _parked(state: State, event: Event, data: event_data.TaskParked) -> None:
         child=data.get("child"),
         call=None if call is None else {**call, "wait": data.get("wait", True)},
         key=data.get("key") if call is not None else None,
-        expires=data.get("expires"),
-        within=data.get("within"),
+        expires=_moved(data.get("expires"), -spent),
+        within=_moved(data.get("within"), -spent),
     )
     state.runs[event.run or ""].parked[event.at or ""] = parked
     if parked.child is not None:
@@ -474,6 +475,21 @@ def _resumed(state: State, event: Event, data: event_data.NoData) -> None:
     for run in state.runs.values():
         if run.timeout_at is not None:
             run.timeout_at += event.ts - max(paused_at, run.started_at or paused_at)
+        _move_bounds(run, event.ts - paused_at)
+
+
+def _move_bounds(run: Run, by: int) -> None:
+    """A pause does not count against what bounds a wait or a call; a wait for a time ends at that time."""
+    for parked in run.parked.values():
+        parked.expires, parked.within = _moved(parked.expires, by), _moved(parked.within, by)
+    for address, frame in run.frame.items():
+        ends = frame.get("call_ends")
+        if ends is not None:
+            run.frame[address] = {**frame, "call_ends": ends + by}
+
+
+def _moved(moment: int | None, by: int) -> int | None:
+    return None if moment is None else moment + by
 
 
 def _cancelled(state: State, event: Event, data: event_data.Controlled) -> None:

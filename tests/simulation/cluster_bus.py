@@ -46,9 +46,13 @@ class SimulatedBus:
         now = self._world.now
         return now >= self._away_until and all(now >= self._cut.get(name, 0.0) for name in (one, other))
 
-    def outages(self, since: float, *names: str) -> int:
-        """How often something kept messages from or to some ends."""
-        return sum(end > since and name in ("", *names) for name, _, end in self._outages)
+    def outages(self, since: float, name: str) -> int:
+        """How often something kept all messages, or those from or to one end, from arriving."""
+        return sum(end > since and who in ("", name) for who, _, end in self._outages)
+
+    def was_cut(self, since: float, name: str) -> bool:
+        """Whether one end was cut off by itself."""
+        return any(end > since and who == name for who, _, end in self._outages)
 
     def carry(self, sender: str, receiver: Process, receive: Callable[..., object], *args: Any) -> None:
         """Bring a message, in a moment, unless it gets lost."""

@@ -135,14 +135,12 @@ class ClusterInspector(Inspector):
         world = self.world
         if world.faults.on & {"lost message", "slow bus", "slow store", "store hangs"}:
             return
+        since = world.now - LEASE_S
+        if world.bus.outages(since, world.committing.name) > 1:
+            return
         for worker in world.workers:
             held = worker.process.alive and (execution_id, lease, epoch) in worker.worker.held()
-            since, names = world.now - LEASE_S, (worker.name, world.committing.name)
-            if (
-                held
-                and not world.bus.outages(since - 1, worker.name)
-                and world.bus.outages(since, *names) < 2
-            ):
+            if held and not world.bus.was_cut(since - 1, worker.name):
                 self.violate(execution_id, f"{lease} counts as silent, and {worker.name} lives and has it")
 
     # Stuck

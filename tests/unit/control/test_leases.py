@@ -369,6 +369,28 @@ def test_a_recall_is_said_until_the_worker_lets_go(world: World, give_back: bool
     assert len(world.pushed) == 2
 
 
+def test_a_lease_of_an_execution_that_was_given_up_is_stopped_whoever_gave_it_out(world: World) -> None:
+    world.leasing.abandon("e1")
+    world.beat("w", ("e1", "l1", 3), ("e2", "l1", 1))
+    told = ("w", Push("stop", "e1", "l1", 3))
+    assert world.pushed == [told]
+    world.now += LEASE_S + 1
+    world.leasing.overdue()
+    world.beat("w", ("e1", "l1", 3))
+    assert world.pushed == [told]
+
+
+@pytest.mark.parametrize("again", ["offered", "adopted"])
+def test_what_goes_on_after_it_was_given_up_is_not_stopped(world: World, again: str) -> None:
+    world.leasing.abandon("e1")
+    if again == "offered":
+        world.leasing.offer(order())
+    else:
+        world.leasing.adopt("e1", Lease("l1", "s.1", epoch=1, out=True, worker="other"))
+    world.beat("w", ("e1", "l2", 1))
+    assert world.pushed == []
+
+
 @pytest.mark.parametrize("give_back", [True, False])
 def test_a_recalled_order_that_waits_is_not_handed_out(world: World, give_back: bool) -> None:
     returned: list[Any] = []
