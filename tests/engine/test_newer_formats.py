@@ -166,7 +166,7 @@ async def test_a_newer_result_is_not_shown_by_guess(tmp_path):
 
 
 async def test_planted_a_newer_row_folded_by_guess_is_found(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(log_rows, "check_row_format", lambda first, written_in: None)
+    monkeypatch.setattr(formats, "check_row_format", lambda first, written_in: None)
     with pytest.raises(AssertionError):
         await test_a_newer_row_is_left_to_others_with_its_mail_and_said_once(tmp_path, caplog, "row")
 
