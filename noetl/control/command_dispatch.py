@@ -38,7 +38,9 @@ def _key(ref: Reference) -> str:
 
 
 def _at_rest(run: Run) -> list[Reference]:
-    return stored_refs([run.frame, run.outcomes]) if run.frame or run.outcomes else []
+    claims = None if run.loop is None else run.loop.claims
+    refs = stored_refs([claims.last, *(batch.rows for batch in claims.open)]) if claims is not None else []
+    return [*refs, *stored_refs([run.frame, run.outcomes])] if run.frame or run.outcomes else refs
 
 
 def _effective(decisions: list[Decision]) -> list[Command]:

@@ -100,11 +100,15 @@ class WorkerLeases:
                 self._calls.hint(pool)
 
     def _hand_out(self, pool: str, orders: Waiting) -> None:
-        """Give orders to workers that were heard a moment ago and have room, in even shares."""
+        """Give orders to workers that were heard a moment ago and have room, in even shares.
+
+        Those that have to ask for the playbook come last: nobody gets their part before they can.
+        """
         idle = [
             (worker, room) for worker in self._workers.values() if (room := self._room_of(worker, pool)) > 0
         ]
-        for place, (worker, room) in enumerate(sorted(idle, key=lambda pair: -pair[1])):
+        idle.sort(key=lambda pair: (not orders.has_any(pair[0].programs), -pair[1]))
+        for place, (worker, room) in enumerate(idle):
             share = -(-len(orders) // (len(idle) - place))
             batch = self._chosen(worker, orders, min(share, room), None, unasked=True)
             worker_id = worker.hello.worker_id
@@ -227,7 +231,8 @@ class WorkerLeases:
         kinds = frozenset(worker.hello.kinds)
 
         def fits(order: WorkOrder) -> bool:
-            return self.needs(order) <= kinds and (not unasked or order.program in worker.programs)
+            able = self.needs(order) <= kinds and (order.claim is None or worker.hello.claims)
+            return able and (not unasked or order.program in worker.programs)
 
         batch = orders.take(room, first, fits)
         now, worker_id = self._clock(), worker.hello.worker_id

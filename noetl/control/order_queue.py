@@ -1,7 +1,7 @@
 """Orders that wait for a worker: in the order they came, and by execution. Nothing here knows a worker."""
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from noetl.core.message import WorkOrder
 
@@ -26,6 +26,10 @@ class Waiting:
     def of(self, execution_id: str) -> int:
         """How many orders of one execution wait."""
         return len(self._of.get(execution_id, ()))
+
+    def has_any(self, programs: Container[str]) -> bool:
+        """Whether an order of one of some playbooks waits."""
+        return any(order.program in programs for order in self._orders.values())
 
     def keys_of(self, execution_id: str) -> list[Key]:
         """Which orders of an execution wait."""

@@ -142,7 +142,10 @@ class EngineWorkerApi:
         program = self._engine.program_of(order.execution_id)
         if program is None or order.step not in program.steps:
             return frozenset()
-        return frozenset(_kinds(program, program.steps[order.step].pipeline))
+        step = program.steps[order.step]
+        if order.claim is not None and step.loop is not None and step.loop.claim is not None:
+            return frozenset(_kinds(program, step.loop.claim.pipeline))
+        return frozenset(_kinds(program, step.pipeline))
 
     def _answers(self, execution_id: str, lease: str, push: Callable[[Push], None]) -> None:
         """Say again what a waiting pipeline of a lease may not have heard, once it is committed."""

@@ -85,6 +85,8 @@ CATALOGUE: dict[str, tuple[str, str | None]] = {
     "task.done": ("task", None),
     "loop.restored": ("loop", "success"),
     "loop.started": ("loop", "in_progress"),
+    "loop.claimed": ("loop", "success"),
+    "loop.claim.failed": ("loop", "error"),
     "loop.iteration.started": ("loop", "in_progress"),
     "loop.iteration.done": ("loop", "success"),
     "loop.iteration.failed": ("loop", "error"),

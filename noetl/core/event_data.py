@@ -17,6 +17,7 @@ from noetl.core.shapes import (
     Output,
     Parent,
     Patch,
+    RetainedBatch,
     RetainedState,
     ScopeValues,
 )
@@ -68,6 +69,7 @@ class LoopRestored(TypedDict, total=False):
     step: str
     total: int
     collection: Json
+    batch: RetainedBatch
     iterations: dict[str, IterationRecord]
 
 
@@ -134,6 +136,14 @@ class Enqueued(_From, total=False):
     fragment: str | None
 
 
+class ClaimBounds(TypedDict):
+    """How a loop claims its items: rows per claim, when the next one is due, batches at most."""
+
+    batch: int
+    prefetch: int
+    max_batches: int | None
+
+
 class Scheduled(_From, total=False):
     """`step.scheduled`; `place` says where the `problem` arose that keeps the run from starting."""
 
@@ -154,16 +164,21 @@ class Scheduled(_From, total=False):
     lease: str
     share: int
     max_in_flight: int
+    claim: ClaimBounds
     problem: ErrorObject
     place: str
 
 
 class LeaseMoved(TypedDict, total=False):
-    """`lease.granted`, `lease.returned`, `lease.expired`, `lease.closed`; `lo` and `hi`: of a chunk."""
+    """`lease.granted`, `lease.returned`, `lease.expired`, `lease.closed`; `lo` and `hi`: of a chunk.
+
+    `claim`: the lease is to claim the batch of this number.
+    """
 
     lease: str
     lo: int
     hi: int
+    claim: int
     share: int
     epoch: int
     takeovers: int
@@ -183,6 +198,17 @@ class Checkpointed(TypedDict, total=False):
 
     frames: dict[str, Checkpoint]
     lease: str
+
+
+class Claimed(TypedDict, total=False):
+    """`loop.claimed`, `loop.claim.failed`; `rows` may be a marker."""
+
+    number: int
+    key: str
+    count: int
+    rows: Json
+    last: Json
+    error: ErrorObject
 
 
 class TaskParked(TypedDict, total=False):

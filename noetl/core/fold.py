@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
-from noetl.core import event_data, state_bounds
+from noetl.core import claimed_rows, event_data, state_bounds
 from noetl.core.event import CATALOGUE, TERMINAL, Event, step_of
 from noetl.core.shapes import ErrorObject, IterationRecord, Output
 from noetl.core.state import (
@@ -16,6 +16,7 @@ from noetl.core.state import (
     FAILED,
     PENDING,
     RUNNING,
+    Claims,
     FinishedIterations,
     Fragment,
     Lease,
@@ -96,11 +97,17 @@ def _restored(state: State, event: Event, data: event_data.Restored) -> None:
 def _loop_restored(state: State, event: Event, data: event_data.LoopRestored) -> None:
     token, total = data["token"], data["total"]
     finished = state.kept.get(token)
-    if finished is None:
+    if finished is None and "batch" in data:
+        finished = state.kept[token] = FinishedIterations(LoopState(total=0, claims=Claims(0, 0)))
+    elif finished is None:
         loop = LoopState(total=total, marks=bytearray([PENDING]) * total)
         finished = state.kept[token] = FinishedIterations(loop, data.get("collection"))
+    if "batch" in data:
+        claimed_rows.add(finished.loop, data["batch"])
     for index, outcome in data["iterations"].items():
         _note_done(finished.loop, int(index), outcome)
+        if finished.loop.claims is not None:
+            claimed_rows.let_go(finished.loop.claims, int(index))
 
 
 def _started(state: State, event: Event, data: event_data.NoData) -> None:
@@ -164,10 +171,12 @@ def _scheduled(state: State, event: Event, data: event_data.Scheduled) -> None:
         barred=data.get("barred", []),
         fragment=data.get("fragment"),
     )
-    if "total" in data:
+    if "total" in data and "claim" not in data:
         run.loop = LoopState(total=data["total"], marks=bytearray([PENDING]) * data["total"])
     if state.kept:
         _take_kept(state, run, data)
+    if "claim" in data:
+        run.loop = claimed_rows.begin(run.loop, data["claim"])
     if "bars" in data:
         _bar_others(state, data["bars"], run_id)
     if "lease" in data:
@@ -197,6 +206,10 @@ def _granted(state: State, event: Event, data: event_data.LeaseMoved) -> None:
     existing = state.leases.get(data["lease"])
     if existing is not None:
         existing.out, existing.given = True, list(state.runs[existing.run].answers_left())
+        return
+    if "claim" in data:
+        claim = Lease(id=data["lease"], run=event.run or "", claim=data["claim"], since=event.ts)
+        state.leases[claim.id] = claim
         return
     lease = Lease(
         id=data["lease"],
@@ -290,6 +303,30 @@ def _loop_started(state: State, event: Event, data: event_data.LoopStarted) -> N
         loop.limit, loop.chunk = data["max_in_flight"], data["chunk"] or 0
 
 
+def _claimed(state: State, event: Event, data: event_data.Claimed) -> None:
+    loop, claims = _claiming(state, event, data)
+    count = data["count"]
+    if count:
+        claimed_rows.add(loop, {"count": count, "rows": data["rows"], "last": data.get("last")})
+    claims.over = not count or claims.number == claims.most
+
+
+def _claim_failed(state: State, event: Event, data: event_data.Claimed) -> None:
+    _, claims = _claiming(state, event, data)
+    claims.over, claims.error = True, data["error"]
+
+
+def _claiming(state: State, event: Event, data: event_data.Claimed) -> tuple[LoopState, Claims]:
+    """A loop whose claim was answered; where that one stood is of no use any more."""
+    run = state.runs[event.run or ""]
+    loop = run.loop
+    assert loop is not None
+    assert loop.claims is not None
+    loop.claims.number = data["number"]
+    _forget(state, run, lambda address: not address.startswith("["))
+    return loop, loop.claims
+
+
 def _iteration_started(state: State, event: Event, data: event_data.NoData) -> None:
     index = outer_index(event.at)
     loop = state.runs[event.run or ""].loop
@@ -314,7 +351,9 @@ def _note_done(loop: LoopState, index: int, data: IterationRecord) -> None:
     if not data:
         return
     output = data.get("output") or _NOTHING
-    if output.get("data") is not None:
+    if loop.claims is not None:
+        pass  # nobody knows how many there will be: they are in the log alone
+    elif output.get("data") is not None:
         loop.outputs[str(index)] = output["data"]
     elif "part" in output:
         loop.parts[str(index)] = output["part"]
@@ -355,8 +394,10 @@ def _settle_iteration(state: State, run: Run, event: Event, index: int) -> None:
         prefix = event.at or ""
         _forget(state, run, lambda address: address.startswith(prefix))
     for lease in (state.leases[run.id],) if run.id in state.leases else state.leases.values():
-        if lease.run == run.id and (lease.hi is None or (lease.lo or 0) <= index < lease.hi):
+        if lease.run == run.id and lease.has(index):
             lease.progressed = True
+    if run.loop is not None and run.loop.claims is not None:
+        claimed_rows.let_go(run.loop.claims, index)
 
 
 def _is_passed(address: str, frames: dict[str, Any]) -> bool:
@@ -444,7 +485,7 @@ def _lease_expired(state: State, event: Event, data: event_data.LeaseMoved) -> N
     lease.takeovers = data.get("takeovers", 0)
     lease.progressed = False
     loop = state.runs[lease.run].loop
-    if loop is not None:
+    if loop is not None and lease.claim is None:
         _release_marks(loop, lease)
 
 
@@ -459,7 +500,7 @@ def _release_marks(loop: LoopState, lease: Lease) -> None:
 def _lease_closed(state: State, event: Event, data: event_data.LeaseMoved) -> None:
     lease = state.leases.pop(data["lease"])
     loop = state.runs[lease.run].loop
-    if loop is not None:
+    if loop is not None and lease.claim is None:
         size = (lease.hi or 0) - (lease.lo or 0)
         loop.quick = (event.ts - lease.since) * lease.share < QUICK_MS * size
 
@@ -552,6 +593,8 @@ TRANSITIONS: dict[str, Transition] = {
     "task.resumed": _resumed_task,
     "child.waiting": _child_waiting,
     "loop.started": _loop_started,
+    "loop.claimed": _claimed,
+    "loop.claim.failed": _claim_failed,
     "loop.iteration.started": _iteration_started,
     "loop.iteration.done": _iteration_done,
     "loop.iteration.failed": _iteration_failed,

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from noetl.core.event import CATALOGUE, Event
 from noetl.errors import NewerFormat
 
-ROW_FORMAT = 2  # of rows of a log: the newest that this release reads
-SNAPSHOT_FORMAT = 1  # of states; goes up with any change of their shape
+ROW_FORMAT = 3  # of rows of a log: the newest that this release reads
+SNAPSHOT_FORMAT = 2  # of states; goes up with any change of their shape
 LETTER_FORMAT = 1  # of messages that are left for the owner of an execution
 RESULT_FORMAT = 1  # of what is kept of an execution that has ended
 
@@ -19,17 +19,21 @@ OLDEST_ROW_FORMAT = 2  # that is written: the format in which everything without
 OLDEST_LETTER_FORMAT = 1
 # What came later, and the format that it came with: events that are new or whose data changed their shape,
 # fields of data with which an event means something else, and types of messages.
-EVENTS_SINCE: dict[str, int] = {}
-FIELDS_SINCE: dict[tuple[str, str], int] = {}  # by event and field
+EVENTS_SINCE: dict[str, int] = {"loop.claimed": 3, "loop.claim.failed": 3}
+FIELDS_SINCE: dict[tuple[str, str], int] = {  # by event and field
+    ("step.scheduled", "claim"): 3,
+    ("lease.granted", "claim"): 3,
+    ("loop.restored", "batch"): 3,
+}
 MESSAGES_SINCE: dict[str, int] = {}
 
 
 def format_of_row(events: Sequence[Event], program: int = OLDEST_ROW_FORMAT) -> int:
     """The oldest format of rows that can say what happened in a program which needs a format itself."""
-    needed = program
-    for event in events if EVENTS_SINCE or FIELDS_SINCE else ():
+    needed, changed = program, {name for name, _ in FIELDS_SINCE}
+    for event in events:
         needed = max(needed, EVENTS_SINCE.get(event.name, needed))
-        for field in event.data or ():
+        for field in (event.data or ()) if event.name in changed else ():
             needed = max(needed, FIELDS_SINCE.get((event.name, field), needed))
     return needed
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noetl.core.deciding.loop_chunks import in_flight
+from noetl.core.deciding.loop_claims import claim_key
 from noetl.core.event import TERMINAL, Event
-from noetl.core.event_data import Finished, LeaseMoved, NoData, RunEnded, Scheduled, StepStarted
+from noetl.core.event_data import Claimed, Finished, LeaseMoved, NoData, RunEnded, Scheduled, StepStarted
 from noetl.core.fold import evolve, outer_index
 from noetl.core.replay import UNFIT
 from noetl.core.state import State, restore, snapshot_of
@@ -120,12 +121,34 @@ class Checker:
         run = event.run or ""
         if outer_index(event.at) is None:
             return
+        self._is_claimed(event)
         running = self.running.setdefault(run, set())
         running.add(event.at or "")
         if len(running) > self.limits.get(run, 1):
             self._violate(
                 4, f"{len(running)} iterations of {run} run at once; at most {self.limits[run]} may"
             )
+
+    def _is_claimed(self, event: Event) -> None:
+        """Of a loop that claims its items, only rows that are in the log are worked on."""
+        live = self.state.runs.get(event.run or "")
+        index = outer_index(event.at) or 0
+        if live is not None and live.loop is not None and live.loop.claims and index >= live.loop.total:
+            claimed = f"{live.loop.total} rows were claimed"
+            self._violate(4, f"iteration {event.run}{event.at} started when {claimed}")
+
+    def _claim(self, seq: int, event: Event, data: Claimed) -> None:
+        """Batches come one by one, in order, each under the lease and the key of its number."""
+        run, number = self.state.runs[event.run or ""], data["number"]
+        claims = run.loop.claims if run.loop is not None else None
+        if claims is None or number != claims.number + 1:
+            before = claims.number if claims else "none"
+            self._violate(4, f"claim {number} of {run.id} was answered when the last one was {before}")
+        if data["key"] != claim_key(self.execution_id, run.id, number):
+            self._violate(4, f"claim {number} of {run.id} was made with the key {data['key']}")
+        leases = [lease for lease in self.state.leases.values() if lease.run == run.id]
+        if not any(lease.claim == number for lease in leases):
+            self._violate(5, f"claim {number} of {run.id} was answered, and no lease is out for it")
 
     def _iteration_ended(self, seq: int, event: Event, data: NoData) -> None:
         run, at = event.run or "", event.at or ""
@@ -144,6 +167,10 @@ class Checker:
         """A new lease leaves the shares of a loop within its bound."""
         run = self.state.runs.get(event.run or "")
         if run is None or run.loop is None or data["lease"] in self.state.leases:
+            return
+        if "claim" in data:
+            if any(lease.run == run.id and lease.claim for lease in self.state.leases.values()):
+                self._violate(4, f"claim {data['claim']} of {run.id} went out while another one was out")
             return
         own = (lease for lease in self.state.leases.values() if lease.run == run.id)
         shares = data.get("share", 1) + sum(in_flight(run.loop, lease) for lease in own)
@@ -180,6 +207,8 @@ class Checker:
 CHECKS: dict[str, Check] = {
     "step.scheduled": Checker._scheduled,
     **dict.fromkeys(TERMINAL, Checker._terminal),
+    "loop.claimed": Checker._claim,
+    "loop.claim.failed": Checker._claim,
     "loop.iteration.started": Checker._iteration_started,
     "loop.iteration.done": Checker._iteration_ended,
     "loop.iteration.failed": Checker._iteration_ended,

@@ -187,6 +187,18 @@ class LoopOrder(msgspec.Struct, omit_defaults=True):
     finished: dict[str, IterationRecord] = {}  # index -> outcome of an iteration that need not run again
 
 
+class ClaimOrder(msgspec.Struct, omit_defaults=True):
+    """The claim of an order: which batch, how many rows, what the one before ended with.
+
+    The key stays the same when the claim has to be made again.
+    """
+
+    number: int
+    batch: int
+    key: str
+    last: Json = None  # the last row of the batch before
+
+
 class WorkOrder(msgspec.Struct, omit_defaults=True):
     """Everything a worker needs to run a lease: no secrets, and of what is large where it rests."""
 
@@ -205,6 +217,7 @@ class WorkOrder(msgspec.Struct, omit_defaults=True):
     step_scope: JsonObject = {}
     results: dict[str, Output] = {}  # finished steps that the step's templates mention
     loop: LoopOrder | None = None
+    claim: ClaimOrder | None = None  # the order is to claim the next items of the loop
     frames: dict[str, Checkpoint] = {}
     outcomes: dict[str, IterationRecord] = {}
     answers: dict[str, Output] = {}  # answers to parked pipelines by address

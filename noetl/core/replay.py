@@ -138,6 +138,8 @@ def _read_scheduled(answers: Answers, event: Event, data: event_data.Scheduled) 
         answers["limits", run, "timeout_ms"] = data["timeout_ms"] / 1000
     if "deadline" in data:
         answers["limits", run, "deadline"] = data["deadline"]
+    for name, number in data.get("claim", {}).items():
+        answers["limits", run, name] = number
     if "problem" not in data:
         answers["limits", run, "max_in_flight"] = data.get("max_in_flight", data.get("share", 1))
 
@@ -243,6 +245,8 @@ def _kept_tokens(events: Sequence[Event], count: int) -> list[dict[str, Any]]:
         elif event.name == "loop.restored":
             loop = tokens[data["token"]].setdefault("loop", {**data, "iterations": {}})
             loop["iterations"] |= data["iterations"]
+            if "batch" in data:
+                loop.setdefault("batches", []).append(data["batch"])
     return list(tokens.values())
 
 

@@ -28,13 +28,15 @@ PackPlace: TypeAlias = list[Any]  # [key, index]: the pack that an output is in,
 
 
 class LoopCounts(TypedDict):
-    """How many iterations of a loop that is on its way are where."""
+    """Iterations of a loop that is on its way by state; `total` is null while more may be claimed."""
 
-    total: int
+    total: int | None
     done: int
     failed: int
     running: int
     queued: int
+    claimed: NotRequired[int]
+    batches: NotRequired[int]
 
 
 if TYPE_CHECKING:
@@ -102,6 +104,7 @@ if TYPE_CHECKING:
         done: int
         failed: int
         skipped: int
+        batches: int  # of a loop that claims its items
         errors: list[IterationError]
 
     _Marks = TypedDict("_Marks", {"$logs": list[str], "$answered": bool}, total=False)
@@ -224,12 +227,20 @@ if TYPE_CHECKING:
         runs: int
         status: str
 
+    class RetainedBatch(TypedDict, total=False):
+        """Rows that were claimed: how many, and themselves unless all of them are done; the last of them."""
+
+        count: int
+        rows: Json
+        last: Json
+
     class RetainedLoop(TypedDict):
         """The iterations of a loop that need not run again, by index."""
 
         total: int
         collection: Json
         iterations: dict[str, IterationRecord]
+        batches: NotRequired[list["RetainedBatch"]]  # of a loop that claims its items
 
     _From = TypedDict("_From", {"from": str | None}, total=False)
 
@@ -258,7 +269,7 @@ else:
     Locator = PayloadMeta = UncheckedReference = Marker = dict
     IterationError = LoopTotals = Output = ArcEvent = ArcEventData = ChildCall = dict
     Failure = Signal = IterationRecord = Checkpoint = FragmentOrigin = FragmentEnd = FragmentSteps = dict
-    RunCount = RetainedLoop = TokenParts = Retained = dict
+    RunCount = RetainedBatch = RetainedLoop = TokenParts = Retained = dict
 
 
 class RetainedState(TypedDict, total=False):

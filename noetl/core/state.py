@@ -51,7 +51,7 @@ class Token(msgspec.Struct, omit_defaults=True):
 
 
 class Lease(msgspec.Struct, omit_defaults=True):
-    """Work handed to a worker: a whole run, or iterations lo..hi-1 of a distributed loop."""
+    """Work handed to a worker: a whole run, iterations lo..hi-1 of a distributed loop, or one claim of it."""
 
     id: str
     run: str
@@ -59,12 +59,17 @@ class Lease(msgspec.Struct, omit_defaults=True):
     worker: str | None = None
     lo: int | None = None
     hi: int | None = None
+    claim: int | None = None  # the number of the batch that it is to claim
     share: int = 1
     out: bool = True  # a worker has it, or it is on its way to one
     takeovers: int = 0
     progressed: bool = False
     since: int = 0  # when it was granted
     given: list[str] = []  # answers it went out with, see `Run.answers_left`
+
+    def has(self, index: int) -> bool:
+        """Whether an iteration is one of its own."""
+        return self.claim is None and (self.hi is None or (self.lo or 0) <= index < self.hi)
 
     @property
     def fruitless(self) -> int:
@@ -95,6 +100,29 @@ class Parked(msgspec.Struct, omit_defaults=True):
         return signal in {self.signal, self.approval} - {None}
 
 
+class ClaimedBatch(msgspec.Struct, omit_defaults=True):
+    """The rows of one claim, kept until every iteration over them has ended."""
+
+    lo: int  # the index of its first row
+    count: int
+    left: int  # rows whose iterations have not ended
+    rows: Json = None  # or a marker, where they rest
+
+
+class Claims(msgspec.Struct, omit_defaults=True):
+    """Where a loop stands that claims its items batch by batch."""
+
+    batch: int  # rows that one claim asks for
+    prefetch: int  # the next claim is made when fewer iterations than this are left
+    most: int | None = None  # batches
+    number: int = 0  # of the last claim that was answered
+    batches: int = 0  # those that brought rows
+    over: bool = False  # nothing more is claimed
+    error: ErrorObject | None = None  # why not
+    last: Json = None  # the last row that was claimed
+    open: list[ClaimedBatch] = []
+
+
 class LoopState(msgspec.Struct, omit_defaults=True):
     """Where a loop stands. `marks` has one byte per iteration: pending, running, done or failed."""
 
@@ -111,25 +139,38 @@ class LoopState(msgspec.Struct, omit_defaults=True):
     parts: dict[str, PackPlace] = {}  # outputs in a pack: its key and the place in it
     writes: dict[str, Patch] = {}  # buffered ctx and step writes, by index
     errors: dict[str, ErrorObject] = {}
+    claims: Claims | None = None  # of a loop that claims its items
+
+    @property
+    def left(self) -> int:
+        """How many iterations, of those that are known, have not ended."""
+        return self.total - self.done - self.failed
 
     @property
     def over(self) -> bool:
-        """Whether every iteration has ended."""
-        return self.done + self.failed == self.total
+        """Whether every iteration has ended, and no more can come."""
+        return not self.left and (self.claims is None or self.claims.over)
 
     def totals(self) -> LoopTotals:
         """How many iterations ended how, once no more of them will."""
-        return loop_totals(self.total, self.done, self.failed)
+        totals = loop_totals(self.total, self.done, self.failed)
+        if self.claims is not None:
+            totals["batches"] = self.claims.batches
+        return totals
 
     def so_far(self) -> LoopCounts:
         """How many iterations are where while the loop is on its way."""
-        return {
+        counts: LoopCounts = {
             "total": self.total,
             "done": self.done,
             "failed": self.failed,
             "running": self.marks.count(RUNNING),
             "queued": self.marks.count(PENDING),
         }
+        if self.claims is not None:
+            counts |= {"claimed": self.total, "batches": self.claims.batches}
+            counts["total"] = self.total if self.claims.over else None
+        return counts
 
 
 def loop_totals(total: int, done: int, failed: int) -> LoopTotals:

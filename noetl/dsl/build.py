@@ -4,8 +4,10 @@ Lenient: nothing is checked here, and what the grammar rejects is left out or ta
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
+from noetl.dsl.grammar.claim import CLAIM_BOUNDS, is_claim
 from noetl.dsl.grammar.playbook import (
     EXECUTOR,
     EXECUTOR_SPEC,
@@ -18,10 +20,12 @@ from noetl.dsl.grammar.playbook import (
 from noetl.dsl.grammar.task import DIRECTIVES, RETRY_OPTIONS, SCOPES, SUGAR, TASK, TASK_POLICY
 from noetl.dsl.grammar.types import Choice, Record
 from noetl.dsl.model import (
+    CLAIM,
     AdmitRule,
     Arc,
     Assign,
     Block,
+    Claim,
     Executor,
     Loop,
     Playbook,
@@ -145,18 +149,30 @@ def _loop(value: Json) -> Loop | None:
     spec = _map(value.get("spec"))
     policy = _map(spec.get("policy"))
     reduce = {target: name for target, name in _map(policy.get("reduce")).items() if isinstance(name, str)}
+    claim = _claim(value["in"])
     return Loop(
-        collection=value["in"],
+        collection=value["in"] if claim is None else [],
         iterator=value["iterator"],
         mode=_choice(LOOP_SPEC, spec, "mode"),
         max_in_flight=spec.get("max_in_flight", 10),
         chunk=spec.get("chunk"),
         placement=_choice(LOOP_POLICY, policy, "exec"),
         reduce=reduce,
+        claim=claim,
         inner=_loop(value.get("loop")),
         spec=_rest(spec, _LOOP_OWN),
         node=value,
     )
+
+
+def _claim(value: Json) -> Claim | None:
+    if not is_claim(value):
+        return None
+    node = value["claim"]
+    task = Map(((key, item) for key, item in node.items() if key not in CLAIM_BOUNDS.keys), node.mark)
+    task.key_marks, task.value_marks = node.key_marks, node.value_marks
+    bounds = {key: node.get(key) for key in CLAIM_BOUNDS.keys}
+    return Claim(replace(_task(task), label=CLAIM, set=()), **bounds, node=node)
 
 
 def _router(node: Map) -> Router:

@@ -5,7 +5,7 @@ Template-bearing fields hold the author's raw values (strings with `{{ }}`, maps
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from noetl.dsl.yaml.tree import Map
 from noetl.json_value import Json
@@ -18,6 +18,8 @@ FailureMode = Literal["fail_fast", "best_effort"]
 Scope = Literal["ctx", "step", "iter"]
 
 Spec = Mapping[str, Json]
+CLAIM: Final = "claim"  # the label of the task that claims the items of a loop; what its templates read
+CLAIM_FIELDS: Final = ("number", "batch", "key", "last")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,16 @@ class Task(Construct):
 
 
 @dataclass(frozen=True, slots=True)
+class Claim(Construct):
+    """How a loop claims its items: the task that brings a batch of rows, and the bounds of the claims."""
+
+    task: Task
+    batch: Json = None
+    prefetch: Json = None
+    max_batches: Json = None
+
+
+@dataclass(frozen=True, slots=True)
 class Loop(Construct):
     """The iteration of a step or block; `inner` is a loop nested by `loop.loop`."""
 
@@ -93,6 +105,7 @@ class Loop(Construct):
     chunk: Json = None
     placement: Placement = "local"
     reduce: Mapping[str, str] = field(default_factory=dict)
+    claim: Claim | None = None  # its items are claimed batch by batch, and the collection is empty
     inner: "Loop | None" = None
     spec: Spec = field(default_factory=dict)
 
@@ -143,6 +156,12 @@ class Pipeline(Construct):
     output: Json = None
     has_output: bool = False
     set: tuple[Assign, ...] = ()
+
+    @property
+    def all_tasks(self) -> tuple[Task, ...]:
+        """The tasks, and the one that claims the items of the loop."""
+        claim = None if self.loop is None else self.loop.claim
+        return self.tasks if claim is None else (*self.tasks, claim.task)
 
 
 @dataclass(frozen=True, slots=True)

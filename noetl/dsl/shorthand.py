@@ -10,6 +10,7 @@ import re
 
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.dsl.grammar.check_set import TARGET_TWICE
+from noetl.dsl.grammar.claim import is_claim
 from noetl.dsl.grammar.task import SCOPES
 from noetl.dsl.yaml.tree import Map, Seq, Value
 from noetl.dsl.yaml.tree_edit import child_map, copy_map, each
@@ -69,6 +70,7 @@ def _step(node: Value, findings: Findings) -> Value:
 
 def _body(owner: Map, name: str, findings: Findings) -> Map:
     """Write out the tasks and the `set` of a step or block; its one unnamed task is called after it."""
+    _write_out_claim(owner, findings)
     tool = owner.get("tool")
     if isinstance(tool, Map):
         # A name that cannot be a name is reported once, for the step itself.
@@ -80,6 +82,17 @@ def _body(owner: Map, name: str, findings: Findings) -> Map:
         owner["tool"] = _tasks(tool, findings)
     _flatten_set(owner, findings)
     return owner
+
+
+def _write_out_claim(owner: Map, findings: Findings) -> None:
+    """A claim is a task, and its rules are written as those of any other."""
+    node = owner.get("loop")
+    source = node.get("in") if isinstance(node, Map) else None
+    if isinstance(node, Map) and is_claim(source):
+        owner["loop"] = loop = copy_map(node)
+        loop["in"] = source = copy_map(source)
+        source["claim"] = claim = copy_map(source["claim"])
+        _write_out_rules(claim, findings)
 
 
 # ---- tasks ------------------------------------------------------------------------------------------------

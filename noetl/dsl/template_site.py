@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from noetl.dsl import template_scope as at
 from noetl.dsl.diagnostic import Mark
-from noetl.dsl.model import Arc, Assign, Block, Loop, Playbook, Rule, Step, Task
+from noetl.dsl.model import Arc, Assign, Block, Claim, Loop, Playbook, Rule, Step, Task
 from noetl.dsl.sugar.labels import is_generated
 from noetl.dsl.template_scope import Boundary
 from noetl.dsl.templates.facts import TemplateFacts, analyse
@@ -34,6 +34,7 @@ class TemplateSite:
     owner: Owner | None = None
     task: int | None = None  # the position of the task in its owner's pipeline
     depth: int = 0  # how many loops stand around it
+    claim: bool = False  # it is one of the task that claims the items of the owner's loop
 
     @property
     def facts(self) -> TemplateFacts:
@@ -151,6 +152,8 @@ def _pipeline(owner: Owner, kinds: Kinds) -> Iterator[TemplateSite]:
         yield from _sites(loop.collection, loop.node.at("in"), boundary, owner, depth=depth)
         for key, value in (("max_in_flight", loop.max_in_flight), ("chunk", loop.chunk)):
             yield from _sites(value, value_mark(loop.node, "spec", key), boundary, owner, depth=depth)
+        if loop.claim is not None:
+            yield from _claim(loop.claim, boundary, owner, kinds)
         yield from _spec(loop.spec, loop.node, at.STEP_SPEC, owner)
     loops = len(list(loops_of(owner)))
     for position, task in enumerate(owner.tasks):
@@ -159,6 +162,13 @@ def _pipeline(owner: Owner, kinds: Kinds) -> Iterator[TemplateSite]:
     if owner.has_output:
         yield from _sites(owner.output, owner.node.at("output"), at.STEP_OUTPUT, owner)
     yield from _assigns(owner.set, owner.node, at.STEP_SET, owner)
+
+
+def _claim(claim: Claim, boundary: Boundary, owner: Owner, kinds: Kinds) -> Iterator[TemplateSite]:
+    for key in ("batch", "prefetch", "max_batches"):
+        yield from _sites(getattr(claim, key), claim.node.at(key), boundary, owner)
+    for site in _task(claim.task, kinds):
+        yield replace(site, owner=owner, claim=True)
 
 
 def _task(task: Task, kinds: Kinds) -> Iterator[TemplateSite]:

@@ -35,6 +35,7 @@ class Hello(msgspec.Struct, omit_defaults=True):
     version: str = ""
     host: str = ""
     spoken: ProtocolRange = ProtocolRange(1, 1)  # versions of this protocol
+    claims: bool = False  # it can claim the items of loops; workers of older releases cannot
 
 
 class TakeRequest(msgspec.Struct, omit_defaults=True):

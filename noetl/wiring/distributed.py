@@ -231,6 +231,7 @@ def _worker(
         __version__,
         socket.gethostname(),
         SPOKEN,
+        claims=True,
     )
     programs = Programs(compile_text)
     worker = RemoteWorker(link, hello, programs, settings.lease_s)

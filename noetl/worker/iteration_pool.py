@@ -13,7 +13,7 @@ from noetl.core.pipeline.frame import Frame, PipelineContext
 from noetl.core.pipeline.inner_loop import InnerLoop, IterationOutcome, iteration_ended, iteration_started
 from noetl.core.pipeline.pipeline import drive
 from noetl.core.program.evaluator import EvaluationError
-from noetl.core.values.output import failed, problem
+from noetl.core.values.output import failed, ok, problem
 from noetl.dsl.templates.limits import TemplateError
 from noetl.json_value import Json
 from noetl.worker.reporter import Reporter
@@ -152,6 +152,8 @@ class IterationPool:
 
     def _finish(self, index: int, frame: Frame, ended: Ended) -> None:
         outcome = IterationOutcome.of(ended, frame.writes)
+        if self.level.loop.claim is not None and ended.well:
+            outcome.output = ok()  # nobody keeps the outputs of a loop without an end in sight
         iteration_ended(frame, outcome)
         self.runner.reporter.touch()  # other iterations may be waiting for long: this one is told of now
         if self.outer:

@@ -14,8 +14,9 @@ from noetl.core.deciding.loop import whole_number
 from noetl.core.deciding.run_start import as_items
 from noetl.core.deciding.work_order import put_in_place, scopes_of
 from noetl.core.event import Event
-from noetl.core.message import WorkOrder, waits_as
+from noetl.core.message import ClaimOrder, WorkOrder, waits_as
 from noetl.core.pipeline.block_end import block_boundary
+from noetl.core.pipeline.claim import claim_ended, prepare
 from noetl.core.pipeline.effects import (
     CallBlock,
     Drive,
@@ -33,7 +34,7 @@ from noetl.core.pipeline.inner_loop import InnerLoop, IterationOutcome, inner_lo
 from noetl.core.pipeline.pipeline import drive
 from noetl.core.pipeline.recorded_output import recorded_together
 from noetl.core.program.evaluator import EvaluationError, binding
-from noetl.core.program.program import BlockProgram, LoopProgram, Program, StepProgram
+from noetl.core.program.program import BlockProgram, LoopProgram, Pipeline, Program, StepProgram
 from noetl.core.shapes import ErrorObject, Output, Patch, Reference
 from noetl.core.values.output import ANSWERED, failed, holds_reference, problem
 from noetl.core.values.scope import pruned
@@ -87,7 +88,9 @@ class Runner:
         except EvaluationError as error:
             await self._fail(problem(error.kind, f"what step {order.step!r} reads: {error.message}"))
             return
-        if order.loop is None:
+        if order.claim is not None:
+            await self._run_claim(order.claim)
+        elif order.loop is None:
             await self._run_plain()
         else:
             await self._run_outer()
@@ -112,6 +115,22 @@ class Runner:
         else:
             await self.reporter.close(self._terminal(frame, ended))
 
+    async def _run_claim(self, claim: ClaimOrder) -> None:
+        """Claim the next items of the loop; they are worked on when they are in the log."""
+        assert self.step.loop is not None
+        assert self.step.loop.claim is not None
+        frame = self._frame("", self.step.loop.claim.pipeline)
+        prepare(frame, claim)
+        try:
+            ended = await self.drive(frame)
+        except LeavesWorker:
+            await self.reporter.hand_back(self.reporter.frames())
+            return
+        if ended.handed_back:
+            await self.reporter.hand_back([frame])
+        else:
+            await self.reporter.close(claim_ended(frame, claim, ended))
+
     async def give_up(self, error: Exception) -> None:
         """Something of ours went wrong: the step fails and says so."""
         where = "".join(traceback.format_exception(error, limit=-3))
@@ -122,11 +141,11 @@ class Runner:
         data = {"error": wrong, "output": failed(wrong)}
         await self.reporter.fail(Event("step.failed", self.around.now(), "w", self.order.run, data=data))
 
-    def _frame(self, at: str) -> Frame:
+    def _frame(self, at: str, pipeline: Pipeline | None = None) -> Frame:
         order = self.order
         frame = Frame(
             at=at,
-            pipeline=self.step.pipeline,
+            pipeline=pipeline or self.step.pipeline,
             around=self.around,
             input=order.input or {},
             ctx=order.ctx,

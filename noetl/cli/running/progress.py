@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypedDict, cast
 
 from noetl.core.event import Event, step_of
+from noetl.core.shapes import RetainedBatch
 from noetl.ports.answers import StepStanding
 
 StepState = Literal["queued", "running", "waiting", "held", "done", "failed", "refused"]
@@ -39,6 +40,9 @@ EventFields = TypedDict(
         "step": str,
         "steps": dict[str, StepStanding],
         "total": int,
+        "claim": dict[str, int | None],
+        "count": int,
+        "batch": RetainedBatch,
         "kept": bool,
         "iterations": list[int],
         "waits_for": list[str],
@@ -59,6 +63,7 @@ class LoopProgress:
 
     total: int
     began: int
+    claiming: bool = False  # more items may come
     kept: int = 0  # iterations that an earlier execution finished
     started: int = 0
     done: int = 0
@@ -79,9 +84,9 @@ class LoopProgress:
         return worked / elapsed if worked and elapsed > 0 else None
 
     def left_s(self, now: int) -> float | None:
-        """Seconds until it is through, if it goes on like this."""
+        """Seconds until it is through, if it goes on like this and there is an end in sight."""
         rate = self.rate(now)
-        return (self.total - self.over) / rate if rate else None
+        return (self.total - self.over) / rate if rate and not self.claiming else None
 
 
 @dataclass(slots=True)
@@ -137,10 +142,16 @@ class Progress:
         step.runs += 1
         step.active += 1
         step.task, step.attempt = None, 1
-        if "total" in data:
+        if "total" in data or "claim" in data:
             loop = step.loop if data.get("kept") else None
-            step.loop = loop or LoopProgress(data["total"], event.ts)
-            step.loop.began = event.ts
+            step.loop = loop or LoopProgress(data.get("total", 0), event.ts)
+            step.loop.began, step.loop.claiming = event.ts, "claim" in data
+
+    def _claimed(self, event: Event, data: EventFields) -> None:
+        loop = self._of(event).loop
+        if loop is not None:
+            loop.total += data["count"]
+            loop.claiming = data["count"] > 0
 
     def _loop_restored(self, event: Event, data: EventFields) -> None:
         step = self._step(data["step"])
@@ -213,7 +224,7 @@ class Progress:
         counts = (data.get("output") or {}).get("loop")
         if counts and step.loop is not None:
             step.loop.done, step.loop.failed = counts["done"], counts["failed"]
-            step.loop.started = step.loop.over - step.loop.kept
+            step.loop.started, step.loop.claiming = step.loop.over - step.loop.kept, False
         self.changed.append(step)
 
 
@@ -237,6 +248,7 @@ HANDLERS: dict[str, Callable[[Progress, Event, EventFields], None]] = {
     "task.started": Progress._task_started,
     "task.parked": Progress._parked,
     "task.resumed": Progress._resumed,
+    "loop.claimed": Progress._claimed,
     "loop.iteration.started": Progress._iteration_started,
     "loop.iteration.done": Progress._iteration_done,
     "loop.iteration.failed": Progress._iteration_failed,

@@ -153,6 +153,8 @@ def step_line(step: StepProgress, now: int, paint: Paint) -> str:
 def loop_words(loop: LoopProgress) -> str:
     """A loop in words: how many went well, failed and run."""
     parts = [f"{number(loop.done)}/{number(loop.total)} ok"]
+    if loop.claiming:
+        parts = [f"{number(loop.done)} ok of {number(loop.total)} claimed so far"]
     if loop.failed:
         parts.append(f"{number(loop.failed)} failed")
     if loop.running:

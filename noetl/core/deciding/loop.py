@@ -10,8 +10,9 @@ from typing import Any
 from noetl.core.deciding.draft import Draft, in_place, stored_refs
 from noetl.core.deciding.loop_chunks import hand_out
 from noetl.core.deciding.run_end import RunOutcome, finish
+from noetl.core.event_data import ClaimBounds
 from noetl.core.program.evaluator import EvaluationError
-from noetl.core.program.program import LoopProgram, StepProgram
+from noetl.core.program.program import ClaimProgram, LoopProgram, StepProgram
 from noetl.core.shapes import ErrorObject, LoopTotals, Output, Patch
 from noetl.core.state import LoopState, Run
 from noetl.core.values.event_size import bounded_errors
@@ -21,6 +22,8 @@ from noetl.core.values.patch import PatchProblem, look_up, rests_elsewhere
 from noetl.core.values.payload_demand import UnreadablePayload, too_large
 from noetl.core.values.scope import Scope
 from noetl.json_value import Json, JsonObject
+
+BATCH = 100  # rows that a claim asks for, unless its author says how many
 
 
 def bounds(draft: Draft, run_id: str, loop: LoopProgram, scope: Scope) -> tuple[int, int]:
@@ -33,6 +36,17 @@ def bounds(draft: Draft, run_id: str, loop: LoopProgram, scope: Scope) -> tuple[
         number = draft.evaluator.value(("limits", run_id, "chunk"), loop.chunk, scope)
         chunk = whole_number(number, "chunk", 0)
     return limit, chunk
+
+
+def claim_bounds(draft: Draft, run_id: str, claim: ClaimProgram, limit: int, scope: Scope) -> ClaimBounds:
+    """How many rows a loop claims at once, when the next claim is due, and how many there may be."""
+
+    def bound(name: str, default: int) -> int:
+        number = draft.evaluator.value(("limits", run_id, name), getattr(claim, name), scope)
+        return whole_number(number, name, default)
+
+    most = bound("max_batches", 0)
+    return {"batch": bound("batch", BATCH), "prefetch": bound("prefetch", limit), "max_batches": most or None}
 
 
 def whole_number(number: Any, name: str, default: int) -> int:
@@ -51,9 +65,10 @@ def whole_number(number: Any, name: str, default: int) -> int:
 
 
 def begin(draft: Draft, run: Run, limit: int, chunk: int) -> None:
-    """Start a distributed loop: hand out its first chunks; a retry may find nothing left to run."""
+    """Start a distributed loop: hand out its first chunks, or its first claim; a retry may find none left."""
     assert run.loop is not None
-    draft.emit("loop.started", run.id, total=run.loop.total, max_in_flight=limit, chunk=chunk or None)
+    known = {"total": run.loop.total} if run.loop.claims is None else {}
+    draft.emit("loop.started", run.id, **known, max_in_flight=limit, chunk=chunk or None)
     if run.loop.over:
         finish(draft, run, outcome(draft, run))
     else:
@@ -80,6 +95,8 @@ def outcome(draft: Draft, run: Run, by: str = "s") -> RunOutcome:
         first = loop.errors[str(index)]
         error: ErrorObject = {**first, "iteration": first.get("iteration", index)}
         return RunOutcome("step.failed", failed(error, loop=totals), _published(loop), by=by)
+    if loop.claims is not None and loop.claims.error is not None:
+        return RunOutcome("step.failed", failed(loop.claims.error, loop=totals), _published(loop), by=by)
     try:
         writes = merged_writes(draft, step.loop, run)
     except EvaluationError as wrong:
@@ -93,7 +110,9 @@ def _published(loop: LoopState) -> Patch:
 
 
 def _output(draft: Draft, step: StepProgram, loop: LoopState) -> Output:
-    """The list of the iterations' outputs; a manifest when some of them rest as payloads."""
+    """The iterations' outputs, a manifest when some rest as payloads; those of claimed rows are not kept."""
+    if loop.claims is not None:
+        return ok()
     data = [loop.outputs.get(str(index)) for index in range(loop.total)]
     if not loop.refs and not loop.parts:
         return ok(data)

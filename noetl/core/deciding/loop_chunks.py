@@ -6,6 +6,7 @@ their shares, so that all workers end at about the same time. What the iteration
 """
 
 from noetl.core.deciding.draft import Draft
+from noetl.core.deciding.loop_claims import claim_next
 from noetl.core.message import Dispatch
 from noetl.core.state import PENDING, RUNNING, Lease, LoopState, Run
 
@@ -22,12 +23,15 @@ def in_flight(loop: LoopState, lease: Lease) -> int:
 
 
 def hand_out(draft: Draft, run: Run) -> None:
-    """Grant the next chunks of a distributed loop, as far as `max_in_flight` has room for them."""
+    """Grant the next chunks of a distributed loop, as far as `max_in_flight` has room, and the next claim."""
     loop = run.loop
     assert loop is not None
-    if loop.next >= loop.total or draft.state.status != "running":
+    if draft.state.status != "running":
         return
-    own = [lease for lease in draft.state.leases.values() if lease.run == run.id]
+    claim_next(draft, run)
+    if loop.next >= loop.total:
+        return
+    own = [lease for lease in draft.state.leases.values() if lease.run == run.id and lease.claim is None]
     free = loop.limit - sum(in_flight(loop, lease) for lease in own)
     out = sum(lease.out for lease in own)
     while free > 0 and out < LEASES_OUT:

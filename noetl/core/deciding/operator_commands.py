@@ -8,6 +8,7 @@ from noetl.core.deciding import loop, waits
 from noetl.core.deciding.draft import Draft
 from noetl.core.deciding.execution_end import abort, awaited, cancel_left, recall
 from noetl.core.deciding.loop_chunks import hand_out
+from noetl.core.deciding.loop_claims import claim_key
 from noetl.core.deciding.run_end import RunOutcome, finish
 from noetl.core.deciding.tokens import settle
 from noetl.core.event import Event
@@ -157,10 +158,17 @@ def _expire_one(draft: Draft, lease: Lease, why: str) -> None:
     error = problem(
         "worker_lost", f"step run {run.id} lost its worker {takeovers} times without progress in between"
     )
-    if lease.lo is None:
+    fail_lease(draft, run, lease, error)
+
+
+def fail_lease(draft: Draft, run: Run, lease: Lease, error: ErrorObject) -> None:
+    """Fail what a lease stands for: a claim, the iterations of a chunk, or the run itself."""
+    if lease.claim is not None:
+        _fail_claim(draft, run, lease, error)
+    elif lease.lo is None:
         finish(draft, run, lost(run, error))
     else:
-        fail_chunk(draft, run, lease, error)
+        _fail_chunk(draft, run, lease, error)
 
 
 def lost(run: Run, error: ErrorObject) -> RunOutcome:
@@ -169,7 +177,25 @@ def lost(run: Run, error: ErrorObject) -> RunOutcome:
     return RunOutcome("step.failed", failed(error, totals))
 
 
-def fail_chunk(draft: Draft, run: Run, lease: Lease, error: ErrorObject) -> None:
+def _fail_claim(draft: Draft, run: Run, lease: Lease, error: ErrorObject) -> None:
+    """Claim nothing more; the iterations over what was claimed before still run to their end."""
+    number = lease.claim or 0
+    key = claim_key(draft.state.execution_id, run.id, number)
+    draft.emit("loop.claim.failed", run.id, number=number, key=key, error=error)
+    claim_closed(draft, run, lease)
+
+
+def claim_closed(draft: Draft, run: Run, lease: Lease) -> None:
+    """Go on with what a claim brought, or end the loop when that was the last of it."""
+    assert run.loop is not None
+    draft.emit("lease.closed", run.id, lease=lease.id)
+    if run.loop.over:
+        finish(draft, run, loop.outcome(draft, run))
+    else:
+        hand_out(draft, run)
+
+
+def _fail_chunk(draft: Draft, run: Run, lease: Lease, error: ErrorObject) -> None:
     """Fail the iterations of a chunk that have not ended, and go on without them."""
     assert run.loop is not None
     children = awaited(draft, run)

@@ -34,8 +34,8 @@ from noetl.dsl.templates.reads import PathSet
 from noetl.json_value import JsonObject
 
 _WRITING = TERMINAL | {"loop.iteration.done", "loop.iteration.failed"}
-_REFERRING = frozenset({"writes", "step", "iter"})
-_WRITTEN = ("writes", "step", "iter")  # where an event has values for others to read
+_REFERRING = frozenset({"writes", "step", "iter", "rows"})
+_WRITTEN = ("writes", "step", "iter", "rows", "last")  # where an event has values for others to read
 
 
 def hydrated(draft: Draft, run: Run, output: Output) -> Output:

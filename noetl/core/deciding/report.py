@@ -13,7 +13,8 @@ from noetl.core.deciding import loop, waits
 from noetl.core.deciding.draft import Draft
 from noetl.core.deciding.execution_end import awaited, cancel_left, recall
 from noetl.core.deciding.loop_chunks import hand_out
-from noetl.core.deciding.operator_commands import fail_chunk, lost
+from noetl.core.deciding.loop_claims import is_answered
+from noetl.core.deciding.operator_commands import claim_closed, fail_lease
 from noetl.core.deciding.report_check import ReportCheck
 from noetl.core.deciding.run_end import RunOutcome, finish, publish
 from noetl.core.event import TERMINAL, Event
@@ -32,6 +33,8 @@ _FAILS_AS = {
     "step.failed": "step.failed",
     "loop.iteration.done": "loop.iteration.failed",
     "loop.iteration.failed": "loop.iteration.failed",
+    "loop.claimed": "loop.claim.failed",
+    "loop.claim.failed": "loop.claim.failed",
     "task.parked": "task.parked",
 }
 
@@ -79,6 +82,8 @@ def report(draft: Draft, message: Report) -> Answer:
         _returned(draft, lease)
     elif message.final and _left(run, lease):
         _unfinished(draft, run, lease, why)
+    elif lease.claim is not None and message.final:
+        claim_closed(draft, run, lease)
     elif lease.lo is not None:
         _chunk_went_on(draft, run, lease, final=message.final)
     return Answer(why=why, seq=state.seq)
@@ -92,7 +97,9 @@ def _reject(draft: Draft, lease: Lease, name: str, at: str | None, why: str) -> 
 
 
 def _left(run: Run, lease: Lease) -> int:
-    """How much of a lease has not ended: its iterations, or the run itself."""
+    """How much of a lease has not ended: its claim, its iterations, or the run itself."""
+    if lease.claim is not None:
+        return 0 if is_answered(run, lease) else 1
     if run.loop is None or lease.lo is None or lease.hi is None:
         return 1
     marks = run.loop.marks
@@ -102,12 +109,10 @@ def _left(run: Run, lease: Lease) -> int:
 def _unfinished(draft: Draft, run: Run, lease: Lease, why: str) -> None:
     """A worker says that nothing more comes, and has not said how it ended: that is an end too."""
     what = f"{_left(run, lease)} iterations" if lease.lo is not None else f"step run {run.id}"
+    if lease.claim is not None:
+        what = f"claim {lease.claim} of {run.id}"
     message = f"the worker ended its lease and did not say how {what} ended"
-    error = problem("internal", f"{message}; {why}" if why else message)
-    if lease.lo is None:
-        finish(draft, run, lost(run, error))
-    else:
-        fail_chunk(draft, run, lease, error)
+    fail_lease(draft, run, lease, problem("internal", f"{message}; {why}" if why else message))
 
 
 def _too_large(draft: Draft, event: Event, lease: Lease, size: int) -> bool:
@@ -124,7 +129,10 @@ def _too_large(draft: Draft, event: Event, lease: Lease, size: int) -> bool:
     name = _FAILS_AS.get(event.name)
     if name is not None:
         error = problem("limit", f"the event {event.name} was larger than limits.max_payload_bytes")
-        smaller = msgspec.structs.replace(event, name=name, data={"error": error, "output": failed(error)})
+        known = {key: data[key] for key in ("number", "key") if key in data}  # of a claim
+        smaller = msgspec.structs.replace(
+            event, name=name, data={**known, "error": error, "output": failed(error)}
+        )
         handler = HANDLERS[name]
         assert handler is not None
         handler(draft, draft.state.runs[event.run or ""], lease, smaller, UNMEASURED)
@@ -162,6 +170,10 @@ def _iteration_ended(draft: Draft, run: Run, lease: Lease, event: Event, size: i
     if event.name == "loop.iteration.failed" and not step.best_effort and step.loop.distributed:
         recall(draft, run.id, "another iteration failed")
         finish(draft, run, loop.outcome(draft, run))
+
+
+def _claim_ended(draft: Draft, run: Run, lease: Lease, event: Event, size: int) -> None:
+    draft.accept(event)
 
 
 def _ended(draft: Draft, run: Run, lease: Lease, event: Event, size: int) -> None:
@@ -234,6 +246,8 @@ HANDLERS: dict[str, Handler | None] = {  # None: it is recorded as it is, and ca
     "task.done": None,
     "task.parked": _parked,
     "loop.started": None,
+    "loop.claimed": _claim_ended,
+    "loop.claim.failed": _claim_ended,
     "loop.iteration.started": None,
     "loop.iteration.done": _iteration_ended,
     "loop.iteration.failed": _iteration_ended,

@@ -8,18 +8,20 @@ is said in words; what follows from that is report.py's.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from noetl.core.deciding.draft import Draft
+from noetl.core.deciding.loop_claims import claim_order, is_answered
 from noetl.core.event import Event
-from noetl.core.event_data import LoopStarted, NoData, StepStarted
+from noetl.core.event_data import Claimed, LoopStarted, NoData, StepStarted
 from noetl.core.shapes import Checkpoint
 from noetl.core.state import DONE, FAILED, Lease, Run
 from noetl.core.values.output import is_reference
-from noetl.core.values.patch import OVER, rests_elsewhere
+from noetl.core.values.patch import OVER, STORED, is_marker, rests_elsewhere
 
+ROWS_MOST = 1_000_000  # of one claim
 _OVER_WITH = (DONE, FAILED)
 _OUTER = re.compile(r"\[(0|[1-9]\d{0,8})\](?=[\[/]|$)")
 _Pair = tuple[list[str], Any]
@@ -80,6 +82,19 @@ class _Failed(msgspec.Struct):
     writes: list[_Pair] = []
 
 
+class _Claimed(msgspec.Struct):
+    number: int
+    key: str
+    count: Annotated[int, msgspec.Meta(ge=0, le=ROWS_MOST)]
+    rows: list[Any] | dict[str, Any] | None = None
+
+
+class _ClaimFailed(msgspec.Struct):
+    number: int
+    key: str
+    error: _Error
+
+
 class _RunEnded(msgspec.Struct):
     error: _Error | None = None
     output: _Output | None = None
@@ -116,6 +131,8 @@ _SHAPES: Mapping[str, type[msgspec.Struct] | None] = {
     "task.done": _Task,
     "task.parked": _Parked,
     "loop.started": _Loop,
+    "loop.claimed": _Claimed,
+    "loop.claim.failed": _ClaimFailed,
     "loop.iteration.started": None,
     "loop.iteration.done": _Done,
     "loop.iteration.failed": _Failed,
@@ -140,7 +157,10 @@ class ReportCheck:
 
     def __init__(self, draft: Draft, run: Run, lease: Lease, worker: str) -> None:
         self._run, self._lease, self._worker, self._id = run, lease, worker, run.id
-        self._labels, self._blocks = draft.step(run.step).pipeline.labels, draft.program.blocks
+        step = draft.step(run.step)
+        claim = step.loop.claim if step.loop is not None and lease.claim is not None else None
+        self._labels = (step.pipeline if claim is None else claim.pipeline).labels
+        self._blocks, self._claim = draft.program.blocks, claim_order(draft.state.execution_id, run, lease)
         self._last: dict[tuple[str, str], tuple[tuple[int, int], bool]] = {}  # how far each task has come
         self._placed: str | None = None  # the address that the event before had, which was of the lease
         self.size = 0  # of the data of the event that was asked about last, in bytes
@@ -176,8 +196,9 @@ class ReportCheck:
     def _place(self, address: str | None) -> str | None:
         """What is wrong with the address of a pipeline: it is the lease's own, and not over."""
         loop = self._run.loop
-        if loop is None:
-            return f"the step has no iteration {address}" if address and address[0] == "[" else None
+        if loop is None or self._claim is not None:
+            whose = "step" if loop is None else "claim"
+            return f"the {whose} has no iteration {address}" if address and address[0] == "[" else None
         if address is not None and address == self._placed:
             return None
         index = _outer_index(address)
@@ -202,14 +223,33 @@ class ReportCheck:
 
     def _begins_loop(self, event: Event, data: LoopStarted) -> str | None:
         loop = self._run.loop
-        if loop is None or self._lease.lo is not None or loop.total != data["total"]:
+        if loop is None or self._lease.lo is not None or self._claim or loop.total != data["total"]:
             return NOT_ITS_OWN
         return self._nowhere(event)
 
     def _ends_loop(self, event: Event, data: NoData) -> str | None:
-        if self._run.loop is None or self._lease.lo is not None:
+        if self._run.loop is None or self._lease.lo is not None or self._claim:
             return NOT_ITS_OWN
         return self._nowhere(event)
+
+    def _ends_claim(self, event: Event, data: Claimed) -> str | None:
+        claim = self._claim
+        if claim is None:
+            return NOT_ITS_OWN
+        if is_answered(self._run, self._lease):
+            return f"claim {claim.number} is over"
+        if (data["number"], data["key"]) != (claim.number, claim.key):
+            return f"the claim is number {claim.number} with the key {claim.key}"
+        return self._nowhere(event)
+
+    def _claims(self, event: Event, data: Claimed) -> str | None:
+        rows: Any = data.get("rows") or []
+        count = data["count"]
+        if isinstance(rows, dict):
+            told = bool(count) and is_marker(rows) and _is_ref({**rows[STORED]})
+        else:
+            told = len(rows) == count
+        return self._ends_claim(event, data) if told else f"its rows are not the {count} that it tells of"
 
     def _ends_step(self, event: Event, data: NoData) -> str | None:
         return self._nowhere(event) if self._run.loop is None else NOT_ITS_OWN
@@ -271,6 +311,8 @@ _ASKED: Mapping[str, Callable[[ReportCheck, Event, Any], str | None]] = {
     "task.done": ReportCheck._task,
     "task.parked": ReportCheck._task,
     "loop.started": ReportCheck._begins_loop,
+    "loop.claimed": ReportCheck._claims,
+    "loop.claim.failed": ReportCheck._ends_claim,
     "loop.iteration.started": ReportCheck._iteration,
     "loop.iteration.done": ReportCheck._iteration,
     "loop.iteration.failed": ReportCheck._iteration,

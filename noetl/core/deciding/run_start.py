@@ -13,7 +13,7 @@ from noetl.core.deciding.draft import Draft
 from noetl.core.deciding.run_end import RunOutcome, finish
 from noetl.core.message import Dispatch
 from noetl.core.program.evaluator import EvaluationError
-from noetl.core.program.program import StepProgram
+from noetl.core.program.program import LoopProgram, StepProgram
 from noetl.core.shapes import ArcEvent, ErrorObject
 from noetl.core.state import Token
 from noetl.core.values.output import is_reference, ok, problem, size_of
@@ -104,8 +104,9 @@ def schedule(draft: Draft, arrived: Arrival) -> None:
             facts = arrived.facts(draft)
         else:
             facts = _judged_facts(draft, arrived)
-        if step.loop is not None and facts["total"]:
+        if step.loop is not None and facts.get("total") != 0:
             share, chunk = loop.bounds(draft, run_id, step.loop, arrived.scope(draft))
+            chunk = _claim_bounds(draft, arrived, step.loop, facts, share) or chunk
     except EvaluationError as error:
         _schedule_failed(draft, arrived, problem(error.kind, error.message), "schedule")
         return
@@ -123,12 +124,24 @@ def schedule(draft: Draft, arrived: Arrival) -> None:
         draft.command(Dispatch(run_id, pool))
 
 
+def _claim_bounds(
+    draft: Draft, arrived: Arrival, program: LoopProgram, facts: dict[str, Any], limit: int
+) -> int:
+    """Say how a loop claims its items; how many of them go out together, if its author did not choose."""
+    if program.claim is None:
+        return 0
+    claims = loop.claim_bounds(draft, arrived.run_id, program.claim, limit, arrived.scope(draft))
+    facts["claim"] = claims
+    return claims["batch"] if program.claim.whole else 0
+
+
 def _judged_facts(draft: Draft, arrived: Arrival) -> dict[str, Any]:
     """What `step.scheduled` says of a run whose input has a schema, whose time is bounded, or that loops."""
     step = arrived.step
     draft.evaluator.fits(("input", arrived.run_id), step.validate.get("input"), arrived.input or {})
     bounds, collection = _bounds(draft, arrived), _known_collection(draft, arrived)
-    items = None if step.loop is None or collection else _items(draft, arrived)
+    listed = step.loop is not None and step.loop.claim is None and not collection
+    items = _items(draft, arrived) if listed else None
     return {**arrived.facts(draft, items, size_of(collection) if collection else 0), **bounds, **collection}
 
 

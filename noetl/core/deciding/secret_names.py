@@ -39,6 +39,8 @@ def names_secret(
 def _tasks(program: Program, step: StepProgram) -> list[TaskProgram]:
     """The tasks of a step, and those of the blocks that it may call."""
     tasks = list(step.pipeline.tasks)
+    if step.loop is not None and step.loop.claim is not None:
+        tasks += step.loop.claim.pipeline.tasks
     if any(task.kind == "workbook" for task in tasks):
         tasks += [task for block in program.blocks.values() for task in block.pipeline.tasks]
     return tasks
@@ -94,6 +96,8 @@ def _is_known(program: Program, state: State, run: Run, name: str, hydrated: Pay
         return True
     if any(entry.name == name for entry in program.playbook.keychain):
         return True
-    scopes = (state.workload, state.ctx, run.input, run.args, run.collection, run.event)
+    scopes = [state.workload, state.ctx, run.input, run.args, run.collection, run.event]
+    if run.loop is not None and run.loop.claims is not None:
+        scopes += [batch.rows for batch in run.loop.claims.open]
     quoted = _encode(name)
     return any(quoted in _encode(in_place(value, hydrated)) for value in scopes)

@@ -76,12 +76,14 @@ def _restore(draft: Draft, token: TokenParts) -> None:
         return
     facts = {"token": f"t{draft.state.enqueued}", "step": token["step"], "total": loop["total"]}
     room = draft.program.max_payload_bytes
-    beside = size_of(loop["collection"])
+    for batch in loop.get("batches", ()):
+        draft.emit("loop.restored", **facts, batch=batch, iterations={})
+    beside = size_of(loop.get("collection"))
     batches = list(portions(loop["iterations"].items(), room)) or [[]]
     if beside + sum(size_of(outcome) for _, outcome in batches[0]) > room + RIDES_BYTES:
         batches = [[], *batches]
     for number, iterations in enumerate(batches):
-        more = {} if number else {"collection": loop["collection"]}
+        more = {} if number or "batches" in loop else {"collection": loop["collection"]}
         draft.emit("loop.restored", **facts, iterations=dict(iterations), **more)
 
 

@@ -44,6 +44,8 @@ def _lane_waits(loop: LoopState, lease: Lease, parked: dict[str, Parked]) -> boo
 
     What an inner loop has begun is not in the state, so an iteration that waits inside one counts as running.
     """
+    if lease.claim is not None:
+        return False
     marks = loop.marks[lease.lo or 0 : loop.total if lease.hi is None else lease.hi]
     began = [(lease.lo or 0) + place for place, mark in enumerate(marks) if mark == RUNNING]
     full = len(began) >= lease.share or PENDING not in marks

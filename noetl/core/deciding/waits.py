@@ -91,6 +91,8 @@ def answer(draft: Draft, run: Run, address: str, output: Output, **facts: object
 def lease_of(state: State, run: Run, address: str) -> Lease | None:
     """The lease that an address of a run belongs to."""
     own = [lease for lease in state.leases.values() if lease.run == run.id]
+    if run.loop is not None and run.loop.claims is not None:
+        return next((lease for lease in own if _covers(lease, address)), None)
     if address.startswith("["):
         index = int(address[1 : address.index("]")])
         for lease in own:
@@ -121,6 +123,9 @@ def only_waits(run: Run, lease: Lease) -> bool:
     if not unanswered:
         return False
     fresh = [address for name, address in run.answers_left().items() if name not in lease.given]
+    if lease.claim is not None:
+        unanswered, fresh = [at for at in unanswered if at[:1] != "["], [at for at in fresh if at[:1] != "["]
+        return bool(unanswered) and not fresh
     if run.loop is None:
         return not fresh
     open_ended = [
@@ -200,7 +205,9 @@ def undelivered(state: State, hydrated: Payloads) -> list[Deliver]:
 
 def _covers(lease: Lease, address: str) -> bool:
     if lease.lo is None:
-        return True
+        return lease.claim is None or not address.startswith("[")
+    if not address.startswith("["):
+        return False  # the claim that is out beside the iterations
     index = int(address[1 : address.index("]")])
     return lease.lo <= index < (lease.hi or 0)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from noetl.core.deciding.draft import in_place, loaded, stored_refs
+from noetl.core.deciding.loop_claims import claim_order
 from noetl.core.message import LoopOrder, WorkOrder
 from noetl.core.program.program import Program, StepProgram
 from noetl.core.shapes import Checkpoint, FragmentSteps, IterationRecord, Output, Patch
@@ -16,7 +17,7 @@ from noetl.core.values.patch import apply, rests_elsewhere
 from noetl.core.values.payload_demand import Payloads
 from noetl.core.values.scheduling_scopes import seen
 from noetl.core.values.scope import pruned
-from noetl.json_value import JsonObject
+from noetl.json_value import Json, JsonObject
 
 V = TypeVar("V")
 
@@ -41,6 +42,7 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Payloads
         step_scope=_step_scope(run, step),
         results=_results(state, run, step.names),
         loop=_loop_order(run, lease, hydrated),
+        claim=claim_order(state.execution_id, run, lease, hydrated),
         started=run.started_at is not None,
     )
     if run.frame or run.outcomes or run.parked:
@@ -157,14 +159,28 @@ def _step_scope(run: Run, step: StepProgram) -> JsonObject:
 
 def _loop_order(run: Run, lease: Lease, hydrated: Payloads) -> LoopOrder | None:
     loop = run.loop
-    if loop is None:
+    if loop is None or lease.claim is not None:
         return None
     lo, hi = lease.lo or 0, loop.total if lease.hi is None else lease.hi
-    items = in_place(run.collection, hydrated)
+    items = (
+        in_place(run.collection, hydrated)[lo:hi] if loop.claims is None else _rows(loop, lo, hi, hydrated)
+    )
     finished = {
         str(index): _known(loop, index) for index in range(lo, hi) if loop.marks[index] in (DONE, FAILED)
     }
-    return LoopOrder(total=loop.total, lo=lo, hi=hi, share=lease.share, items=items[lo:hi], finished=finished)
+    return LoopOrder(total=loop.total, lo=lo, hi=hi, share=lease.share, items=items, finished=finished)
+
+
+def _rows(loop: LoopState, lo: int, hi: int, hydrated: Payloads) -> list[Json]:
+    """The rows lo..hi-1 as they were claimed; those of batches that are over are not needed again."""
+    assert loop.claims is not None
+    rows: list[Json] = [None] * (hi - lo)
+    for batch in loop.claims.open:
+        first, last = max(lo, batch.lo), min(hi, batch.lo + batch.count)
+        if first < last:
+            whole = loaded(batch.rows, hydrated)
+            rows[first - lo : last - lo] = whole[first - batch.lo : last - batch.lo]
+    return rows
 
 
 def _known(loop: LoopState, index: int) -> IterationRecord:

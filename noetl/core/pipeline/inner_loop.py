@@ -51,7 +51,9 @@ class InnerLoop(msgspec.Struct):
     def frame(self, index: int, item: Json) -> Frame:
         """The frame of one iteration."""
         name = self.loop.iterator
-        own: JsonObject = {name: item, "index": index, "count": self.total}
+        own: JsonObject = {name: item, "index": index}
+        if self.loop.claim is None:  # else nobody knows how many there will be
+            own["count"] = self.total
         if self.parent is not None:
             own["parent"] = self.parent
         return Frame(

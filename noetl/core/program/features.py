@@ -12,7 +12,7 @@ from noetl.core.formats import OLDEST_ROW_FORMAT
 from noetl.dsl.model import Playbook
 from noetl.errors import NewerFormat
 
-LANGUAGE = 1  # the newest that this release knows
+LANGUAGE = 2  # the newest that this release knows
 OLDEST_LANGUAGE = 1
 
 
@@ -24,7 +24,11 @@ class Feature(NamedTuple):
     used_by: Callable[[Playbook], bool]
 
 
-FEATURES: dict[str, Feature] = {}
+def _claims(playbook: Playbook) -> bool:
+    return any(step.loop is not None and step.loop.claim is not None for step in playbook.steps)
+
+
+FEATURES: dict[str, Feature] = {"claims": Feature(2, 3, _claims)}
 
 
 def language_of(playbook: Playbook) -> int:

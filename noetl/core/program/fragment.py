@@ -32,7 +32,8 @@ def fragment_problems(
         for item in loaded.diagnostics
         if item.severity == "error"
     ]
-    used = {task.kind for step in (loaded.playbook.steps if loaded.playbook else ()) for task in step.tasks}
+    made = loaded.playbook.steps if loaded.playbook else ()
+    used = {task.kind for step in made for task in step.all_tasks}
     for kind in sorted(used - set(used if kinds is None else kinds)):
         problems.append({"message": f"kind {kind!r} is not among limits.kinds: {', '.join(kinds or ())}"})  # noqa: PERF401
     return problems

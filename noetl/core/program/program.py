@@ -9,15 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from noetl.core.program.features import row_format_of
+from noetl.core.program.template_reads import TemplateReads
 from noetl.dsl import effective_spec, model
 from noetl.dsl import template_scope as at
+from noetl.dsl.model import CLAIM
 from noetl.dsl.net.routing import asks
 from noetl.dsl.net.workflow_graph import Graph
 from noetl.dsl.sugar.labels import merged, name_of
-from noetl.dsl.template_scope import Boundary
-from noetl.dsl.template_site import Owner, TemplateSite, template_sites
+from noetl.dsl.template_site import Owner
 from noetl.dsl.templates.reads import Path, PathSet
-from noetl.dsl.templates.template import CompiledValue, compile_template, compile_value
+from noetl.dsl.templates.template import CompiledValue, compile_value
 from noetl.dsl.templates.values import ENVELOPE_FIELDS
 from noetl.dsl.tool_kind import Kind, Kinds
 from noetl.dsl.yaml.tree import plain
@@ -93,25 +94,6 @@ class TaskProgram:
 
 
 @dataclass(frozen=True, slots=True)
-class LoopProgram:
-    """A compiled loop; `inner` is nested by `loop.loop`."""
-
-    collection: CompiledValue
-    iterator: str
-    parallel: bool
-    max_in_flight: CompiledValue
-    chunk: CompiledValue
-    distributed: bool
-    reduce: Mapping[Path, str]
-    inner: "LoopProgram | None"
-
-    @property
-    def reads(self) -> frozenset[Path]:
-        """What the collection and its bounds read."""
-        return self.collection.paths | self.max_in_flight.paths | self.chunk.paths
-
-
-@dataclass(frozen=True, slots=True)
 class Pipeline:
     """An ordered list of tasks, and what its templates mention."""
 
@@ -121,6 +103,37 @@ class Pipeline:
     named: frozenset[str]  # names that are read here or where the pipeline has ended, tasks among them
     wants_ref: bool  # some template of the pipeline, or after it, reads a task's `ref`
     wants_meta: bool  # some template of the pipeline, or after it, reads a task's `meta`
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimProgram:
+    """How a loop claims its items: a pipeline of one task, and its compiled bounds."""
+
+    pipeline: Pipeline
+    batch: CompiledValue
+    prefetch: CompiledValue
+    max_batches: CompiledValue
+    whole: bool  # the rows of one batch go out together
+
+
+@dataclass(frozen=True, slots=True)
+class LoopProgram:
+    """A compiled loop; `inner` is nested by `loop.loop`."""
+
+    collection: CompiledValue
+    iterator: str
+    parallel: bool
+    max_in_flight: CompiledValue
+    chunk: CompiledValue
+    distributed: bool  # its iterations are handed out in chunks
+    reduce: Mapping[Path, str]
+    inner: "LoopProgram | None"
+    claim: ClaimProgram | None = None
+
+    @property
+    def reads(self) -> frozenset[Path]:
+        """What the collection and its bounds read."""
+        return self.collection.paths | self.max_in_flight.paths | self.chunk.paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,38 +296,13 @@ def _reference_first(spec: Mapping[str, Any]) -> bool:
     return results.get("reference_first") is True
 
 
-class _Reads:
-    """What the templates of a playbook read, by where they stand."""
-
-    def __init__(self, playbook: model.Playbook, kinds: Kinds) -> None:
-        self._sites: dict[int, list[TemplateSite]] = {}
-        paths: set[Path] = set()
-        for site in template_sites(playbook, kinds):
-            self._sites.setdefault(id(site.owner), []).append(site)
-            paths |= compile_template(site.text).paths
-        self.everything = PathSet(frozenset(paths))
-
-    def at(self, owner: Owner, *boundaries: Boundary) -> PathSet:
-        """What a step or block reads at some of its boundaries; at all of them if none is named."""
-        sites = self._sites.get(id(owner), ())
-        return _paths(site for site in sites if not boundaries or site.boundary in boundaries)
-
-    def of_task(self, owner: Owner, index: int) -> PathSet:
-        """What a task of a step or block reads, what it inherits apart."""
-        return _paths(site for site in self._sites.get(id(owner), ()) if site.task == index)
-
-
-def _paths(sites: Iterable[TemplateSite]) -> PathSet:
-    return PathSet.of(compile_template(site.text) for site in sites)
-
-
 @dataclass(frozen=True, slots=True)
 class _Whole:
     """What compiling one step needs to know of all of them."""
 
     graph: Graph
     incoming: Counter[str]
-    reads: _Reads
+    reads: TemplateReads
     synthesises: bool  # some step makes a fragment, which may name any other step
 
     @classmethod
@@ -322,7 +310,7 @@ class _Whole:
         """Look at the playbook once."""
         incoming = Counter(arc.step for step in playbook.steps for arc in step.next.arcs)
         synthesises = any(step.synthesize for step in playbook.steps)
-        return cls(Graph.of(playbook), incoming, _Reads(playbook, kinds), synthesises)
+        return cls(Graph.of(playbook), incoming, TemplateReads(playbook, kinds), synthesises)
 
 
 class _StepCompiler:
@@ -355,7 +343,8 @@ class _StepCompiler:
         boundary = boundary.union(boundary.of_itself(name, tasks))
         outside = PathSet() if step.loop else self.everything.results(name).union(ending.only(tasks))
         pipeline = _pipeline(step, self._spec_of, self.kinds, self.reads, outside)
-        mentions = self._worker_reads(pipeline)
+        loop = _loop(step.loop, self._claim(step.loop))
+        mentions = self._worker_reads(pipeline, None if loop is None else loop.claim)
         if step.validate.get("output") or boundary.below("output") - ENVELOPE_FIELDS:
             # a schema reads the payload, and so does a field that is none of the envelope's
             boundary = boundary.union(PathSet(frozenset({("output", "data")})))
@@ -363,7 +352,7 @@ class _StepCompiler:
             name=step.name,
             input=compile_value(step.whole_input or step.input),
             admit=tuple(AdmitProgram(_guard(rule.when), rule.allow) for rule in step.admit),
-            loop=_loop(step.loop),
+            loop=loop,
             pipeline=pipeline,
             output=output,
             set=writes,
@@ -411,6 +400,27 @@ class _StepCompiler:
         kind = self.kinds.get(task.kind) or Kind(task.kind, "")
         return effective_spec.effective_spec(self.playbook.executor, self.step, self.step.loop, task, kind)
 
+    def _claim(self, loop: model.Loop | None) -> ClaimProgram | None:
+        """How the step's loop claims its items, if it does."""
+        claim = None if loop is None else loop.claim
+        if loop is None or claim is None:
+            return None
+        task = _task(
+            0,
+            claim.task,
+            {CLAIM: 0},
+            compile_value(self._spec_of(claim.task)),
+            self.kinds.get(claim.task.kind),
+            self.reads.of_claim(self.step),
+        )
+        return ClaimProgram(
+            pipeline=_of_tasks((task,), {CLAIM: 0}, PathSet()),
+            batch=compile_value(claim.batch),
+            prefetch=compile_value(claim.prefetch),
+            max_batches=compile_value(claim.max_batches),
+            whole=loop.placement == "local",
+        )
+
     def _loops_over(self) -> frozenset[Path]:
         """Paths that may give the collection as a reference, also through the step's input."""
         if self.step.loop is None:
@@ -419,11 +429,12 @@ class _StepCompiler:
         compiled_value = compile_value(self.step.whole_input or self.step.input)
         return collection.paths | compiled_value.paths if collection.paths else frozenset()
 
-    def _worker_reads(self, pipeline: Pipeline) -> PathSet:
-        """What the worker renders: the pipeline, the loops inside the step's, and the blocks it may call."""
-        blocks = [self.blocks[name] for name in _called_blocks(self.step.tasks, self.playbook)]
+    def _worker_reads(self, pipeline: Pipeline, claim: ClaimProgram | None) -> PathSet:
+        """What the worker renders: pipeline, claim, the loops inside the step's, the blocks it may call."""
+        blocks = [self.blocks[name] for name in _called_blocks(self.step.all_tasks, self.playbook)]
+        claimed = PathSet() if claim is None else claim.pipeline.mentions
         return pipeline.mentions.union(
-            self.reads.at(self.step, at.INNER_IN), *(block.mentions for block in blocks)
+            claimed, self.reads.at(self.step, at.INNER_IN), *(block.mentions for block in blocks)
         )
 
 
@@ -445,7 +456,7 @@ def _called_blocks(tasks: Iterable[model.Task], playbook: model.Playbook) -> set
     return names
 
 
-def _block(block: model.Block, playbook: model.Playbook, kinds: Kinds, reads: _Reads) -> BlockProgram:
+def _block(block: model.Block, playbook: model.Playbook, kinds: Kinds, reads: TemplateReads) -> BlockProgram:
     def spec_of(task: model.Task) -> JsonObject:
         kind = kinds.get(task.kind) or Kind(task.kind, "")
         return effective_spec.effective_spec(playbook.executor, None, block.loop, task, kind)
@@ -466,7 +477,7 @@ def _pipeline(
     owner: Owner,
     spec_of: Callable[[model.Task], JsonObject],
     kinds: Kinds,
-    reads: _Reads,
+    reads: TemplateReads,
     outside: PathSet,
 ) -> Pipeline:
     labels = {task.label: index for index, task in enumerate(owner.tasks)}
@@ -481,6 +492,10 @@ def _pipeline(
         )
         for index, task in enumerate(owner.tasks)
     )
+    return _of_tasks(compiled, labels, outside)
+
+
+def _of_tasks(compiled: tuple[TaskProgram, ...], labels: Mapping[str, int], outside: PathSet) -> Pipeline:
     mentions = PathSet(frozenset[Path]().union(*(task.reads for task in compiled)))
     names = {name_of(label) for label in (*labels, *filter(None, map(merged, labels)))}
     both = mentions.union(outside)
@@ -545,7 +560,7 @@ def _writes(assigns: tuple[model.Assign, ...]) -> tuple[Write, ...]:
     return tuple(Write((item.scope, *item.path), compile_value(item.value)) for item in assigns)
 
 
-def _loop(loop: model.Loop | None) -> LoopProgram | None:
+def _loop(loop: model.Loop | None, claim: ClaimProgram | None = None) -> LoopProgram | None:
     if loop is None:
         return None
     return LoopProgram(
@@ -554,9 +569,10 @@ def _loop(loop: model.Loop | None) -> LoopProgram | None:
         parallel=loop.mode == "parallel",
         max_in_flight=compile_value(loop.max_in_flight),
         chunk=compile_value(loop.chunk),
-        distributed=loop.placement == "distributed",
+        distributed=loop.placement == "distributed" or claim is not None,
         reduce={tuple(target.split(".")): how for target, how in loop.reduce.items()},
         inner=_loop(loop.inner),
+        claim=claim,
     )
 
 

@@ -12,7 +12,7 @@ from typing import cast
 from noetl.core.event import Event
 from noetl.core.program.program import Program
 from noetl.core.reading.log_history import LogHistory, PastLoop, PastRun
-from noetl.core.shapes import Output, Retained, RetainedState, RunCount, TokenParts
+from noetl.core.shapes import Output, Retained, RetainedBatch, RetainedState, RunCount, TokenParts
 from noetl.core.values.output import result_of
 from noetl.core.values.patch import apply
 from noetl.errors import Conflict, NotFound
@@ -154,9 +154,23 @@ def _token(past: LogHistory, name: str, loops: Loops, fired: set[str]) -> TokenP
     barred = taker.barred if taker is not None else token.barred
     parts: TokenParts = {**token.parts, "barred": [join for join in barred if join not in fired]}
     loop = loops.get(token.taken_by or "")
-    if taker is not None and loop is not None and loop.done and taker.tokens[0] == name:
+    if taker is not None and loop is not None and (loop.done or loop.batches) and taker.tokens[0] == name:
         parts["loop"] = {"total": loop.total, "collection": loop.collection, "iterations": loop.done}
+        if loop.batches:
+            parts["loop"]["batches"] = _unfinished_rows(loop)
     return parts
+
+
+def _unfinished_rows(loop: PastLoop) -> list[RetainedBatch]:
+    """The batches of a loop that claims its items; rows of which all are done are not needed again."""
+    batches: list[RetainedBatch] = []
+    first = 0
+    for batch in loop.batches:
+        last = first + batch["count"]
+        over = all(str(index) in loop.done for index in range(first, last))
+        batches.append({"count": batch["count"], "last": batch.get("last")} if over else batch)
+        first = last
+    return batches
 
 
 def _check_targets(tokens: list[TokenParts], program: Program) -> None:

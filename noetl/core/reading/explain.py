@@ -157,6 +157,15 @@ class _Story:
             text += f"; it could not start: {explain_text.error(data['problem'])}"
         self.say(seq, "step", text, event, input=data.get("input"))
 
+    def _batch_claimed(self, seq: int, event: Event, data: event_data.Claimed) -> None:
+        text = explain_text.claimed(data["number"], data["count"])
+        self.say(seq, "loop", text, event, key=data["key"])
+
+    def _claim_failed(self, seq: int, event: Event, data: event_data.Claimed) -> None:
+        text = f"claim {data['number']} failed, so that nothing more is claimed"
+        error = data["error"]
+        self.say(seq, "loop", f"{text}: {explain_text.error(error)}", event, key=data["key"], error=error)
+
     def _expired(self, seq: int, event: Event, data: event_data.LeaseMoved) -> None:
         cause = explain_text.again(
             "returned" if event.name == "lease.returned" else data.get("why", "silent")
@@ -306,6 +315,9 @@ def _doing(run: Run) -> str:
     waits = [explain_text.waiting(_facts(parked)) for parked in run.parked.values() if parked.output is None]
     if waits:
         return f"waits for {' and '.join(dict.fromkeys(waits))}"
+    if run.loop is not None and run.loop.claims is not None:
+        over = run.loop.total - run.loop.left
+        return f"has {over} of {run.loop.total} rows behind it that were claimed so far"
     if run.loop is not None:
         return f"has {run.loop.done + run.loop.failed} of {run.loop.total} iterations behind it"
     return "is running" if run.started_at is not None else "has not been started by a worker"
@@ -325,6 +337,8 @@ READERS: dict[str, Callable[[_Story, int, Event, Any], None]] = {
     "playbook.request.evaluated": _Story._evaluated,
     "execution.restored": _Story._restored,
     "loop.restored": _Story._loop_restored,
+    "loop.claimed": _Story._batch_claimed,
+    "loop.claim.failed": _Story._claim_failed,
     "execution.paused": _Story._controlled,
     "execution.resumed": _Story._controlled,
     "execution.cancelled": _Story._controlled,

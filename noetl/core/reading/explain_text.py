@@ -118,6 +118,13 @@ def loop(counts: LoopTotals | None) -> str:
     return parts
 
 
+def claimed(number: int, count: int) -> str:
+    """What a claim brought."""
+    if not count:
+        return f"claim {number} brought no rows: nothing is left to claim"
+    return f"claim {number} brought {'1 row' if count == 1 else f'{count:,} rows'}"
+
+
 def failed_iterations(number: int) -> str:
     """What a completed execution went on without."""
     many = "1 iteration" if number == 1 else f"{number:,} iterations"

@@ -11,7 +11,7 @@ from typing import Any, cast
 from noetl.core import event_data
 from noetl.core.event import TERMINAL, Event
 from noetl.core.fold import evolve, outer_index, together
-from noetl.core.shapes import Failure, IterationRecord, Output, Patch, TokenParts
+from noetl.core.shapes import Failure, IterationRecord, Output, Patch, RetainedBatch, TokenParts
 from noetl.core.state import State
 from noetl.json_value import Json
 
@@ -38,6 +38,12 @@ class PastLoop:
     collection: Json
     done: dict[str, IterationRecord] = field(default_factory=dict)
     flawed: set[int] = field(default_factory=set)  # iterations inside which another one failed
+    batches: list[RetainedBatch] = field(default_factory=list)  # of a loop that claims its items
+
+    def add(self, batch: RetainedBatch) -> None:
+        """There are more rows."""
+        self.batches.append(batch)
+        self.total += batch["count"]
 
 
 @dataclass(slots=True)
@@ -97,8 +103,11 @@ class LogHistory:
         self.base = cast("event_data.Restored", {**self.base, **merged})
 
     def _loop_restored(self, event: Event, data: event_data.LoopRestored) -> None:
-        loop = self.loops.setdefault(data["token"], PastLoop(data["total"], data.get("collection")))
+        total = 0 if "batch" in data else data["total"]
+        loop = self.loops.setdefault(data["token"], PastLoop(total, data.get("collection")))
         loop.done |= data["iterations"]
+        if "batch" in data:
+            loop.add(data["batch"])
 
     def _enqueued(self, event: Event, data: event_data.Enqueued) -> None:
         parts = cast("TokenParts", {key: value for key, value in data.items() if key in TOKEN_PARTS})
@@ -117,8 +126,13 @@ class LogHistory:
             self.tokens[token].taken_by = run_id
             if data.get("kept") and token in self.loops:
                 run.loop = self.loops[token]
-        if run.loop is None and data.get("total"):
-            run.loop = PastLoop(data["total"], data.get("collection"))
+        if run.loop is None and (data.get("total") or "claim" in data):
+            run.loop = PastLoop(data.get("total", 0), data.get("collection"))
+
+    def _claimed(self, event: Event, data: event_data.Claimed) -> None:
+        loop = self.runs[event.run or ""].loop
+        if loop is not None and data["count"]:
+            loop.add({"count": data["count"], "rows": data["rows"], "last": data.get("last")})
 
     def _iteration_done(self, event: Event, data: IterationRecord) -> None:
         run, index = self.runs[event.run or ""], outer_index(event.at)
@@ -163,6 +177,7 @@ READERS: dict[str, Callable[[LogHistory, Event, Any], None]] = {
     "token.enqueued": LogHistory._enqueued,
     "token.discarded": LogHistory._discarded,
     "step.scheduled": LogHistory._scheduled,
+    "loop.claimed": LogHistory._claimed,
     "loop.iteration.done": LogHistory._iteration_done,
     "loop.iteration.failed": LogHistory._iteration_failed,
     **dict.fromkeys(TERMINAL, LogHistory._ended),

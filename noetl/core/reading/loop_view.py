@@ -27,6 +27,13 @@ class _Loop:
     retries: dict[int, int] = field(default_factory=dict)
     errors: dict[int, IterationError] = field(default_factory=dict)
     ended: bool = False
+    batches: int | None = None  # of a loop that claims its items
+
+    def grow(self, count: int) -> None:
+        """There are more iterations."""
+        self.marks += [PENDING] * count
+        self.started += [-1] * count
+        self.took += [-1] * count
 
 
 class LoopView:
@@ -41,14 +48,15 @@ class LoopView:
         data = event.data or {}
         if event.name == "loop.restored":
             self._kept.setdefault(data["token"], []).extend(map(int, data["iterations"]))
-        elif event.name == "step.scheduled" and data.get("total") is not None:
+        elif event.name == "step.scheduled" and (data.get("total") is not None or "claim" in data):
             self._begin(event, data)
         elif event.run in self._loops:
             self._move(self._loops[event.run], event, data)
 
     def _begin(self, event: Event, data: dict[str, Any]) -> None:
-        total = int(data["total"])
+        total = int(data.get("total", 0))
         loop = _Loop(event.ts, [PENDING] * total, [-1] * total, [-1] * total)
+        loop.batches = 0 if "claim" in data else None
         for token in data["tokens"]:
             for index in self._kept.get(token, ()):
                 loop.marks[index] = KEPT
@@ -63,8 +71,11 @@ class LoopView:
         index = outer_index(event.at)
         if index is not None and event.name.startswith("loop.iteration."):
             _mark(loop, index, event, data)
-        elif event.name == "task.done" and data.get("do") == "retry":
-            place = int((event.at or "[0]")[1:].partition("]")[0])
+        elif event.name == "loop.claimed" and data["count"]:
+            loop.grow(data["count"])
+            loop.batches = (loop.batches or 0) + 1
+        elif event.name == "task.done" and data.get("do") == "retry" and event.at:
+            place = int(event.at[1:].partition("]")[0])
             loop.retries[place] = loop.retries.get(place, 0) + 1
 
     def runs(self) -> list[str]:
@@ -76,7 +87,7 @@ class LoopView:
         loop = self._loops.get(run)
         if loop is None:
             return None
-        return {
+        view: LoopAnswer = {
             "run": run,
             "step": step_of(run),
             "scheduled_at": iso(loop.scheduled),
@@ -89,6 +100,9 @@ class LoopView:
             "retries": loop.retries,
             "errors": loop.errors,
         }
+        if loop.batches is not None:
+            view["batches"] = loop.batches
+        return view
 
 
 COUNTED = {"queued": PENDING, "running": RUNNING, "done": DONE, "failed": FAILED, "kept": KEPT}

@@ -137,6 +137,8 @@ class Progress:
         if counts is not None:
             total, done = counts["total"], counts["done"]
             step.loop = LoopCounts(total=total, done=done, failed=counts["failed"], running=0, queued=0)
+            if "batches" in counts:
+                step.loop |= {"claimed": total, "batches": counts["batches"]}
         elif run.loop is not None:
             step.loop = run.loop.so_far()
 

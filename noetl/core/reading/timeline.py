@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noetl.core.event import TERMINAL, Event, iso
-from noetl.core.event_data import Enqueued, LoopStarted, NoData, Scheduled, StepStarted, TaskDone, TaskParked
+from noetl.core.event_data import (
+    Claimed,
+    Enqueued,
+    LoopStarted,
+    NoData,
+    Scheduled,
+    StepStarted,
+    TaskDone,
+    TaskParked,
+)
 from noetl.core.reading.views import RunLine, TaskBar, TimelineAnswer
 
 RUNS_MOST = 5000  # of one execution; a cycle may have more, and the newest are kept
@@ -86,7 +95,7 @@ class Timeline:
         runs = [source for source in dict.fromkeys(sources) if source in self._lines]
         run = event.run or ""
         line = self._lines[run] = _Line(run, data["step"], event.ts, [source for source in runs if source])
-        line.total = data.get("total")
+        line.total = data.get("total", 0 if "claim" in data else None)
         if len(self._lines) > RUNS_MOST:
             self._left_out += 1
             del self._lines[next(iter(self._lines))]
@@ -96,8 +105,12 @@ class Timeline:
         line.started, line.worker, line.status = line.started or event.ts, data.get("worker"), "running"
 
     def _loop_started(self, event: Event, data: LoopStarted) -> None:
-        if event.at is None:
-            self._lines[event.run or ""].total = data.get("total")
+        if event.at is None and "total" in data:
+            self._lines[event.run or ""].total = data["total"]
+
+    def _claimed(self, event: Event, data: Claimed) -> None:
+        line = self._lines[event.run or ""]
+        line.total = (line.total or 0) + data["count"]
 
     def _iteration(self, event: Event, data: NoData) -> None:
         if (event.at or "").count("[") == 1:
@@ -213,6 +226,7 @@ READERS: dict[str, Callable[[Timeline, Event, Any], None]] = {
     "step.scheduled": Timeline._scheduled,
     "step.started": Timeline._started,
     "loop.started": Timeline._loop_started,
+    "loop.claimed": Timeline._claimed,
     "loop.iteration.done": Timeline._iteration,
     "loop.iteration.failed": Timeline._iteration,
     "task.started": Timeline._task_started,

@@ -184,6 +184,7 @@ class LoopAnswer(TypedDict):
     scheduled_at: Moment
     total: int
     ended: bool
+    batches: NotRequired[int]  # of a loop that claims its items: more may come until it has ended
     counts: Annotated[dict[str, int], shapes.described("IterationCounts")]
     marks: str
     started: list[int]

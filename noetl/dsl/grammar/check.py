@@ -6,6 +6,7 @@ What needs more than one place of the document (arcs to known steps, jumps to kn
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic, Mark
+from noetl.dsl.grammar.check_claim import check_claim
 from noetl.dsl.grammar.check_rules import check_delay, check_rules
 from noetl.dsl.grammar.check_set import check_assigns, check_no_iter, check_reduce
 from noetl.dsl.grammar.check_task import (
@@ -16,6 +17,7 @@ from noetl.dsl.grammar.check_task import (
     split_kinds,
 )
 from noetl.dsl.grammar.checker import MISSING_KEY, NO_TEMPLATE, WRONG_TYPE, Checker, Handlers
+from noetl.dsl.grammar.claim import CLAIM_IN, is_claim
 from noetl.dsl.grammar.keychain import ANY_ENTRY, KEYCHAIN
 from noetl.dsl.grammar.playbook import BLOCK, COMPILED_LABEL, ROOT, STEP
 from noetl.dsl.grammar.task import KIND_DEFAULTS
@@ -141,6 +143,8 @@ def _check_collection(checker: Checker, value: Json, mark: Mark) -> None:
     if isinstance(value, str) and not checker.free(value, mark):
         message = f"'in' is the text {seen(value)}, which is no collection"
         checker.report(WRONG_TYPE, mark, message, f'write in: "{{{{ {value} }}}}", or a list')
+    elif is_claim(value):
+        checker.record(CLAIM_IN, value, mark)
     elif isinstance(value, Map | Seq):
         checker.free(value, mark)
     elif not isinstance(value, str):
@@ -186,6 +190,7 @@ _HANDLERS: Handlers = {
     "branches": check_branches,
     "request": check_request,
     "collection": _check_collection,
+    "claim": check_claim,
     "delay": check_delay,
     "reduce": check_reduce,
     "json_schema": _check_json_schema,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from noetl.dsl.grammar import types
+from noetl.dsl.grammar.claim import CLAIM_BOUNDS, CLAIM_IN, NOT_OF_A_CLAIM
 from noetl.dsl.grammar.editor_schema_kind import (
     TEMPLATE,
     WHOLE_TEMPLATE,
@@ -166,7 +167,8 @@ class _Builder:
         table: dict[str, Callable[[], Schema]] = {
             "branches": lambda: {"type": "array", "items": self.either(BRANCH, ELSE_BRANCH)},
             "request": self.request,
-            "collection": lambda: {"anyOf": [{"type": ["array", "object"]}, TEMPLATE]},
+            "collection": self.collection,
+            "claim": lambda: self.shared("claim", self.claim),
             "delay": lambda: {"type": ["number", "string"]},
             "reduce": lambda: {
                 **_assign("ctx", "step"),
@@ -180,6 +182,29 @@ class _Builder:
             "task_spec": lambda: self.shared("task_spec", partial(self.record, TASK_SPEC)),
         }
         return table[name]()
+
+    def collection(self) -> Schema:
+        """Items, or where they are claimed from: a mapping that is no claim is a collection of pairs."""
+        said = [{"required": ["until"]}, {"properties": {"claim": {"required": ["kind"]}}}]
+        claims = {"properties": {"claim": {"type": "object"}}, "required": ["claim"], "anyOf": said}
+        mapping = {"type": "object", "if": claims, "then": self.shape(CLAIM_IN)}
+        return {"anyOf": [{"type": "array"}, mapping, TEMPLATE]}
+
+    def claim(self) -> Schema:
+        """A task of any kind without what a claim cannot have, and its bounds."""
+        record = types.Record(CLAIM_BOUNDS.name, {**_CLAIM_TASK, **CLAIM_BOUNDS.keys})
+        called = {key for kind in self.kinds.values() for key in kind.beside if key in CALL_KEYS}
+        more: dict[str, Schema] = {key: {"description": CALL_KEYS[key].doc} for key in sorted(called)}
+        more |= {key: {"description": TASK.keys[key].doc} for key in ("input", "spec")}
+        more["kind"] = self.kind_names()
+        alternatives = [_when_kind(name, self.claim_of(kind)) for name, kind in self.kinds.items()]
+        return {**self.record(record, more), "allOf": alternatives}
+
+    def claim_of(self, kind: Kind) -> Schema:
+        """What the kind of a claim says of it: as of a task."""
+        parts = self.kind_parts(kind)
+        others = {key: False for key in CALL_KEYS if key not in kind.beside}
+        return {"properties": {**parts, **others}, "required": self.kind_needs(kind)}
 
     def either(self, *records: types.Record) -> Schema:
         return {"anyOf": [self.shape(record) for record in records]}
@@ -205,13 +230,7 @@ class _Builder:
             for name, kind in self.kinds.items()
         ]
         alternatives += [{"if": {"required": [word]}, "then": self.sugar(word)} for word in SUGAR]
-        names = list(self.kinds)
-        kind = {
-            "description": TASK.keys["kind"].doc,
-            "enum": names,
-            "enumDescriptions": [self.kinds[name].summary for name in names],
-        }
-        properties = {"name": self.key(TASK.keys["name"]), "kind": kind}
+        properties = {"name": self.key(TASK.keys["name"]), "kind": self.kind_names()}
         properties |= {word: {"description": _SUGAR_DOC[word]} for word in SUGAR}
         return {
             "type": "object",
@@ -220,20 +239,38 @@ class _Builder:
             "allOf": alternatives,
         }
 
+    def kind_names(self) -> Schema:
+        """The name of a kind, with what each of them does."""
+        names = list(self.kinds)
+        return {
+            "description": TASK.keys["kind"].doc,
+            "enum": names,
+            "enumDescriptions": [self.kinds[name].summary for name in names],
+        }
+
     def task(self, kind: Kind) -> Schema:
         """A task of one kind: its own input, its own knobs, and what stands beside `kind` for calls."""
-        more: dict[str, Schema] = {
+        more = {"kind": {"const": kind.name, "description": kind.summary}, **self.kind_parts(kind)}
+        schema = {"description": kind.summary, **self.record(TASK, more)}
+        return {**schema, "required": [*schema["required"], *self.kind_needs(kind)]}
+
+    def kind_parts(self, kind: Kind) -> dict[str, Schema]:
+        """What a kind says of the keys of its task."""
+        parts: dict[str, Schema] = {
             name: self.key(CALL_KEYS[name]) for name in kind.beside if name in CALL_KEYS
         }
-        more["kind"] = {"const": kind.name, "description": kind.summary}
-        needed = any(field.required for field in kind.inputs.values()) or bool(kind.one_of)
-        others = [*([] if kind.untemplated else [WHOLE_TEMPLATE]), *([] if needed else [{"type": "null"}])]
+        others = [
+            *([] if kind.untemplated else [WHOLE_TEMPLATE]),
+            *([] if _needs_input(kind) else [{"type": "null"}]),
+        ]
         whole = {"anyOf": [self.kind_input(kind), *others]} if others else self.kind_input(kind)
-        more["input"] = {"description": TASK.keys["input"].doc, **whole}
-        more["spec"] = {"description": TASK.keys["spec"].doc, **self.kind_spec(kind)}
-        schema = {"description": kind.summary, **self.record(TASK, more)}
-        more_needed = [*CALL_NEEDS.get(kind.name, ()), *(["input"] if needed else ())]
-        return {**schema, "required": [*schema["required"], *more_needed]}
+        parts["input"] = {"description": TASK.keys["input"].doc, **whole}
+        parts["spec"] = {"description": TASK.keys["spec"].doc, **self.kind_spec(kind)}
+        return parts
+
+    def kind_needs(self, kind: Kind) -> list[str]:
+        """Which keys of its task a kind cannot do without."""
+        return [*CALL_NEEDS.get(kind.name, ()), *(["input"] if _needs_input(kind) else ())]
 
     def kind_input(self, kind: Kind) -> Schema:
         return self.shared(f"{kind.name}_input", partial(input_schema, kind, self.defs))
@@ -311,6 +348,9 @@ class _Builder:
         return {"description": f"Defaults for {kind.name} tasks.", **shared}
 
 
+_CLAIM_TASK = {key: entry for key, entry in TASK.keys.items() if key not in NOT_OF_A_CLAIM}
+
+
 _NAMED_BLOCK = types.Record(
     "a named workbook block",
     {"name": types.Key(types.Identifier("block"), "The block's name.", required=True), **BLOCK.keys},
@@ -337,6 +377,10 @@ _SUGAR_DOC = {
     "choose": "Run the tasks of the first branch whose guard holds.",
     "paginate": "Fetch page after page.",
 }
+
+
+def _needs_input(kind: Kind) -> bool:
+    return any(field.required for field in kind.inputs.values()) or bool(kind.one_of)
 
 
 def _name(what: str) -> Schema:

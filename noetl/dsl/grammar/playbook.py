@@ -141,7 +141,11 @@ LOOP_SPEC = Record(
 )
 
 _LOOP_KEYS: dict[str, Key] = {
-    "in": Key(Special("collection"), "The collection: a list, a mapping or a template.", required=True),
+    "in": Key(
+        Special("collection"),
+        "The collection: a list, a mapping or a template; or {claim: …, until: empty}.",
+        required=True,
+    ),
     "iterator": Key(Identifier("iterator"), "The item's name under iter.", required=True),
     "spec": Key(Layer(LOOP_SPEC), "How iterations are scheduled, and defaults for their tasks."),
 }

@@ -76,7 +76,7 @@ class Special:
 
     name: Literal[
         "branches", "request", "collection", "delay", "reduce", "json_schema", "keychain", "workbook",
-        "task_spec", "anything",
+        "task_spec", "anything", "claim",
     ]  # fmt: skip
 
 

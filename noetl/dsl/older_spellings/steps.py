@@ -8,7 +8,14 @@ from noetl.dsl.older_spellings.positioned import positioned, scalar_value
 from noetl.dsl.older_spellings.previous import rewrite_previous
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.set_spellings import rewrite_set
-from noetl.dsl.older_spellings.tasks import NO_PIPE, as_pipeline, free_label, pipeline_hint, rewrite_tool
+from noetl.dsl.older_spellings.tasks import (
+    NO_PIPE,
+    as_pipeline,
+    free_label,
+    pipeline_hint,
+    rewrite_claim,
+    rewrite_tool,
+)
 from noetl.dsl.older_spellings.templates import mentions
 from noetl.dsl.yaml import editable_tree as tree
 from noetl.dsl.yaml.editable_tree import Collection, Entry, Scalar
@@ -39,6 +46,9 @@ def rewrite_body(rw: Rewriting, owner: Collection, name: str) -> None:
     loop = owner.map_at("loop")
     if loop is not None:
         _lift_scheduling(rw, loop)
+        claim = loop.map_at("in", "claim")
+        if claim is not None and "kind" in claim:
+            rewrite_claim(rw, claim)
     rewrite_tool(rw, owner)
     rewrite_set(rw, owner, None)
     if not rw.loading:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Container, Iterator
 
+from noetl.dsl.grammar.claim import CLAIM_BOUNDS
 from noetl.dsl.grammar.task import SUGAR, TASK
 from noetl.dsl.nearest import nearest
 from noetl.dsl.older_spellings.findings import ARGS, INPUT_BESIDE_KIND, LABEL_MAP, LEGACY_CASE, LEGACY_PIPE
@@ -305,10 +306,20 @@ def _shape_else(rw: Rewriting, branch: Collection) -> None:
     rw.changed(entry.mark, "'else' of 'choose' now holds its tasks")
 
 
-def _fold_inputs(rw: Rewriting, task: Collection) -> None:
-    """Put `args` and the tool inputs beside `kind` under `input`."""
+def rewrite_claim(rw: Rewriting, claim: Collection) -> None:
+    """Bring the task that claims the items of a loop to today's spelling."""
+    rewrite_decisions(rw, claim, None)
+    _fold_inputs(rw, claim, CLAIM_BOUNDS.keys)
+
+
+def _fold_inputs(rw: Rewriting, task: Collection, own: Container[str] = ()) -> None:
+    """Put `args` and the tool inputs beside `kind` under `input`; what is the task's `own` stays."""
     kind, args = rw.kind_of(task), task.entry("args")
-    beside = [entry for entry in task.entries if kind is not None and _is_input(rw, str(entry.key), kind)]
+    beside = [
+        entry
+        for entry in task.entries
+        if kind is not None and entry.key not in own and _is_input(rw, str(entry.key), kind)
+    ]
     if args is not None and args.as_map is None:
         rw.review(args.mark, "'args' is not a mapping and was left as it is", "write: input: {name: value}")
         args = None

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from noetl.dsl import template_scope as at
 from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.model import CLAIM
 from noetl.dsl.nearest import did_you_mean, nearest
 from noetl.dsl.rules.name_resolution import STEP, TASK
 from noetl.dsl.rules.rule_context import RuleContext
@@ -28,7 +29,8 @@ AFTER_STEP = (at.STEP_OUTPUT, at.STEP_SET, at.SYNTHESIZE, at.ARC)
 def _bare(context: RuleContext) -> Iterator[tuple[TemplateSite, Read, list[str]]]:
     """Every read whose first part is no scope, with what it can mean there."""
     for site, read in context.reads:
-        if read.path[0] not in at.SCOPES and read.path[0] not in GLOBALS:
+        own = site.claim and read.path[0] == CLAIM
+        if not own and read.path[0] not in at.SCOPES and read.path[0] not in GLOBALS:
             yield site, read, list(context.names.meanings(site, read.path[0]))
 
 

@@ -67,6 +67,8 @@ def can_fail(step: Step) -> bool:
     bounded = step.timeout_s is not None or step.deadline_s is not None
     if bounded or step.synthesize is not None or step.validate:
         return True
+    if step.loop is not None and step.loop.claim is not None and _task_can_fail(step.loop.claim.task):
+        return True
     if step.loop is not None and step.failure_mode == "best_effort":
         return False
     return any(_task_can_fail(task) for task in step.tasks)

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic, Mark
-from noetl.dsl.model import Assign, Loop, Step
+from noetl.dsl.model import CLAIM, CLAIM_FIELDS, Assign, Loop, Step
 from noetl.dsl.nearest import did_you_mean
 from noetl.dsl.rules.pipelines import title
 from noetl.dsl.rules.rule_context import RuleContext
+from noetl.dsl.rules.scopes import UNDEFINED_NAME
 from noetl.dsl.template_scope import ARC, STEP_SET
 from noetl.dsl.template_site import Owner, key_mark, leaves, loops_of, set_sites
 from noetl.dsl.templates.syntax import is_template
@@ -14,6 +15,9 @@ from noetl.dsl.yaml.tree import Map
 
 PARALLEL_CTX_WRITE = Code("parallel-ctx-write", "warning", "Parallel iterations write one ctx path")
 UNUSED_REDUCER = Code("unused-reducer", "warning", "A reducer is declared for a path nobody writes")
+CLAIM_NOT_HERE = Code("claim-not-here", "error", "Items are claimed where they cannot be")
+CLAIM_DECISION = Code("claim-decision", "error", "A claim decides what only a task can")
+CLAIM_DIRECTIVES = ("continue", "retry", "fail")
 NO_EFFECT = Code("setting-without-effect", "info", "A setting has no effect here")
 
 
@@ -99,4 +103,44 @@ def _idle_settings(loop: Loop, owner: Owner) -> Iterator[Diagnostic]:
         yield NO_EFFECT.at(written.at_key("max_in_flight"), message, "write mode: parallel, or remove it")
 
 
-RULES = (parallel_ctx_write, unused_reducer, setting_without_effect)
+def claim_place(context: RuleContext) -> Iterator[Diagnostic]:
+    """The server hands out what was claimed, so only the outer loop of a step can claim."""
+    for owner in context.owners:
+        for depth, loop in enumerate(loops_of(owner)):
+            if loop.claim is not None and (depth or not isinstance(owner, Step)):
+                where = "an inner loop" if depth else f"the loop of {title(owner)}"
+                message = f"{where} cannot claim its items: only the outer loop of a step can"
+                hint = "claim in a step's loop, or read the rows in a task and loop over them"
+                yield CLAIM_NOT_HERE.at(loop.node.at("in"), message, hint)
+
+
+def claim_decisions(context: RuleContext) -> Iterator[Diagnostic]:
+    """A claim is one task: it can be tried again or fail, and has nowhere else to go or to write."""
+    for owner in context.owners:
+        for loop in loops_of(owner):
+            task = loop.claim.task if loop.claim is not None else None
+            for rule in (*task.before, *(task.rules or ())) if task is not None else ():
+                if rule.do not in CLAIM_DIRECTIVES or rule.set:
+                    what = f"do: {rule.do}" if rule.do not in CLAIM_DIRECTIVES else "set"
+                    message = f"a rule of the claim of {title(owner)} says '{what}', which a claim cannot do"
+                    hint = f"write do: {', '.join(CLAIM_DIRECTIVES)}; write values in the tasks of the step"
+                    yield CLAIM_DECISION.at(rule.node.mark, message, hint)
+
+
+def claim_member(context: RuleContext) -> Iterator[Diagnostic]:
+    """What a claim's templates read of `claim` is there."""
+    for site, read in context.reads:
+        if site.claim and read.path[0] == CLAIM and len(read.path) > 1 and read.path[1] not in CLAIM_FIELDS:
+            message = f"'{read.dotted}' is read in {site.description}, but a claim has no '{read.path[1]}'"
+            hint = did_you_mean(read.path[1], CLAIM_FIELDS, f"it has {', '.join(CLAIM_FIELDS)}", "claim.{}")
+            yield UNDEFINED_NAME.at(site.mark, message, hint)
+
+
+RULES = (
+    parallel_ctx_write,
+    unused_reducer,
+    setting_without_effect,
+    claim_place,
+    claim_decisions,
+    claim_member,
+)

@@ -57,6 +57,8 @@ class NameResolution:
             keys |= {key for _, task in self.facts.calls.get(owner.name, ()) for key in task.input}
         if site.task is not None and site.boundary in at.AFTER_TASK:
             keys |= set(owner.tasks[site.task].input)
+        if site.claim and owner.loop is not None and owner.loop.claim is not None:
+            keys |= set(owner.loop.claim.task.input)
         return frozenset(keys)
 
     def any_input(self, site: TemplateSite) -> bool:
@@ -88,8 +90,8 @@ class NameResolution:
         return self._labels[id(owner)]
 
     def tasks(self, site: TemplateSite, name: str) -> tuple[int, ...]:
-        """The positions of the tasks that a bare name can mean at a boundary."""
-        if site.owner is None:
+        """The positions of the tasks that a bare name can mean at a boundary; a claim precedes them all."""
+        if site.owner is None or site.claim:
             return ()
         labels = self.labels(site.owner)
         reader = site.owner.tasks[site.task].label if site.task is not None else ""

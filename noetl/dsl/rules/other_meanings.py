@@ -97,7 +97,7 @@ def _is_error(context: RuleContext, site: TemplateSite, path: Path) -> bool:
 
 
 def _error_kind(site: TemplateSite, mark: Mark, read: str, kind: str) -> Iterator[Diagnostic]:
-    tools = {task.kind for task in site.owner.tasks} if site.owner is not None else set()
+    tools = {task.kind for task in site.owner.all_tasks} if site.owner is not None else set()
     if not tools <= error_kinds.OWN_KINDS:  # a kind of somebody else's has errors of its own
         return
     if kind not in error_kinds.ALL:

@@ -21,8 +21,8 @@ class PlaybookFacts:
 
     @property
     def tasks(self) -> Iterator[tuple[Owner, Task]]:
-        """Every task, with the step or block it stands in."""
-        return ((owner, task) for owner in self.owners for task in owner.tasks)
+        """Every task, those that claim items included, with the step or block it stands in."""
+        return ((owner, task) for owner in self.owners for task in owner.all_tasks)
 
     @cached_property
     def step_names(self) -> frozenset[str]:

@@ -132,10 +132,18 @@ def _iteration(context: RuleContext, site: TemplateSite, read: Read) -> Iterator
         return
     key = read.path[1 + outward] if len(read.path) > 1 + outward else None
     written = context.names.readable(site, "iter") if outward == 0 else frozenset()
-    bound = BOUND if iterators else BOUND[2:] if isinstance(site.owner, Block) else ()
+    bound = {*(BOUND if iterators else BOUND[2:] if isinstance(site.owner, Block) else ())}
+    if iterators and _is_claimed(site, outward, iterators):
+        bound.discard("count")
     names = {*written, *bound, *iterators[len(iterators) - 1 - outward :][:1]}
     if key is not None and key not in names:
         yield _unknown_item(site, read, key, iterators, names)
+
+
+def _is_claimed(site: TemplateSite, outward: int, iterators: tuple[str, ...]) -> bool:
+    """Whether an iteration is one of a loop that claims its items: nobody knows how many there will be."""
+    loop = site.owner.loop if site.owner is not None else None
+    return loop is not None and loop.claim is not None and outward == len(iterators) - 1
 
 
 def _unknown_item(

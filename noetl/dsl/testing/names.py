@@ -41,7 +41,7 @@ def tasks_of(playbook: Playbook) -> dict[str, str]:
 
 def step_tasks(playbook: Playbook, step: Step) -> Iterator[tuple[str, Task]]:
     """The tasks of a step by their labels as events have them, those of the blocks it calls included."""
-    yield from _tasks(playbook, step.tasks, "", ())
+    yield from _tasks(playbook, step.all_tasks, "", ())
 
 
 def _tasks(

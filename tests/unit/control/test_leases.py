@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from noetl.control.leases import WorkerLeases
-from noetl.core.message import WorkOrder
+from noetl.core.message import ClaimOrder, WorkOrder
 from noetl.core.state import Lease
 from noetl.ports.link import Heartbeat, Hello, Push
 
@@ -106,6 +106,15 @@ def test_work_that_an_answer_took_along_is_not_hinted_at(world: World) -> None:
     assert world.hints == []
 
 
+def test_a_claim_waits_for_a_worker_that_can_make_it(world: World) -> None:
+    claim = order()
+    claim.claim = ClaimOrder(1, 100, "e1/s.1/1")
+    world.leasing.offer(claim)
+    older, newer = hello("older"), hello("newer")
+    newer.claims = True
+    assert (names(world.take(older, 4)), names(world.take(newer, 4))) == ([], ["e1/l1"])
+
+
 def test_workers_with_room_are_given_even_shares_without_being_asked_to_ask(world: World) -> None:
     world.knows("a")
     world.knows("b")
@@ -115,6 +124,16 @@ def test_workers_with_room_are_given_even_shares_without_being_asked_to_ask(worl
     given = {worker_id: orders for worker_id, orders, _ in world.handed}
     assert given == {"a": [f"e{n}/l1" for n in range(4)], "b": [f"e{n}/l1" for n in range(4, 8)]}
     assert world.hints == ["default"]  # two wait: nobody is known to have room for them
+
+
+def test_the_part_of_a_worker_that_has_to_ask_for_the_playbook_is_left_for_it(world: World) -> None:
+    world.beat("fresh")
+    world.knows("known")
+    for number in range(4):
+        world.leasing.offer(order(lease=f"l{number}"))
+    world.settle()
+    assert {worker_id: orders for worker_id, orders, _ in world.handed} == {"known": ["e1/l0", "e1/l1"]}
+    assert names(world.take(hello("fresh"), 4)) == ["e1/l2", "e1/l3"]
 
 
 @pytest.mark.parametrize("why", ["new", "quiet", "draining", "busy", "without the playbook"])

@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 4d912fadfaf0ed1b34178ec3d2c41383062d083ca82fb96635c6b1bfff9c4030); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 d375bd4dd14395f216ed7192b2450630f0ca44be26a0afa40e8ff461776bc3ca); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -1814,6 +1814,7 @@ export interface components {
          * @description Every iteration of a loop: a mark for its state, its start and its duration, -1 where there is none.
          */
         LoopAnswer: {
+            batches?: number;
             counts: components["schemas"]["IterationCounts"];
             ended: boolean;
             errors: {
@@ -1833,14 +1834,16 @@ export interface components {
         };
         /**
          * LoopCounts
-         * @description How many iterations of a loop that is on its way are where.
+         * @description Iterations of a loop that is on its way by state; `total` is null while more may be claimed.
          */
         LoopCounts: {
+            batches?: number;
+            claimed?: number;
             done: number;
             failed: number;
             queued: number;
             running: number;
-            total: number;
+            total: number | null;
         };
         /**
          * LoopOutcome
@@ -2710,6 +2713,7 @@ export interface components {
             host: string;
             leases: components["schemas"]["LeaseItem"][];
             pool: string;
+            protocol: number;
             running: number;
             /** @description ISO 8601 in UTC, with milliseconds */
             started_at: string;

@@ -115,7 +115,8 @@ function kinds(shape: GraphStep): string {
 }
 
 function LoopBar({ loop }: { loop: NonNullable<StepProgress['loop']> }) {
-  const share = (count: number) => `${loop.total ? (count / loop.total) * 100 : 0}%`
+  const known = loop.total ?? loop.claimed ?? 0
+  const share = (count: number) => `${known ? (count / known) * 100 : 0}%`
   return (
     <div
       className="border-t border-line px-2 py-1"
@@ -133,7 +134,7 @@ function LoopBar({ loop }: { loop: NonNullable<StepProgress['loop']> }) {
         <LoopProgress loop={loop} />
       ) : (
         <div className="truncate text-2xs text-ink-2">
-          {count(loop.done)}/{count(loop.total)} ok
+          {count(loop.done)}/{count(known)} {loop.total === null ? 'of those claimed' : 'ok'}
           {loop.failed > 0 && <span className="text-failed"> · {count(loop.failed)} failed</span>}
         </div>
       )}

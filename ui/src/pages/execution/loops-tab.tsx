@@ -134,6 +134,9 @@ function Counts({ view }: { view: LoopView }) {
     <div className="flex flex-wrap items-center gap-x-3" data-counts={JSON.stringify(view.counts)}>
       <span className="font-medium">
         {count(view.total)} {view.total === 1 ? 'iteration' : 'iterations'}
+        {view.batches !== undefined &&
+          ` in ${count(view.batches)} ${view.batches === 1 ? 'batch' : 'batches'}`}
+        {view.batches !== undefined && !view.ended && ', claimed so far'}
       </span>
       {(['done', 'failed', 'running', 'queued', 'kept'] as const)
         .filter((name) => view.counts[name] > 0)
