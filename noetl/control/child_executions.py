@@ -8,9 +8,9 @@ from functools import partial
 
 from noetl.control.execution_host import ExecutionHost
 from noetl.control.loaded_execution import LoadedExecution
-from noetl.control.log_rows import encode_message, stored_result
+from noetl.control.log_rows import encode_message, message_of, stored_result
 from noetl.core.deciding.waits import child_call
-from noetl.core.message import ChildEnded, ChildWaits, Control, Message, StartChild
+from noetl.core.message import ChildEnded, ChildWaits, Control, Message, Start, StartChild
 from noetl.core.state import Parked
 from noetl.errors import BackendError, Conflict, NewerFormat, NotFound
 from noetl.ports.store import Summary
@@ -48,26 +48,41 @@ class ChildExecutions:
     async def _attach(self, execution: LoadedExecution, command: StartChild) -> None:
         """The child is there already, from before a crash: run it on, or pass on how it ended."""
         child, parent = command.execution_id, command.parent or {}
-        summary = await self._host.store.summary(child)
-        if summary.ended_at is None:
+        newest = await self._host.store.newest(child)  # it may have gone on as another
+        if newest.ended_at is None:
             with suppress(Conflict, NewerFormat):  # others have it, or it has just ended: tend looks again
-                await self._host.pick_up(child)
-            end = await self._host.store.end(child)
-            self._host.when_committed(execution, partial(self._compare_known, execution, summary, end))
+                self._wake(await self._host.pick_up(newest.execution_id))
+            end = await self._events_so_far(newest)
+            known = partial(self._compare_known, execution, child, newest.status, end)
+            self._host.when_committed(execution, known)
             return
         if parent.get("waits"):
             try:
-                ended = stored_result(summary)
+                ended = stored_result(newest)
             except NewerFormat as error:
                 self._host.leave(execution, error)
                 return
-            child_ended = ChildEnded(child, summary.status, ended.get("output"), ended.get("error"))
+            child_ended = ChildEnded(child, newest.status, ended.get("output"), ended.get("error"))
             await self.tell(parent["execution_id"], child_ended)
 
-    def _compare_known(self, execution: LoadedExecution, child: Summary, seq: int) -> None:
-        run_id, _, address = execution.state.children.get(child.execution_id, "").partition(" ")
+    async def _events_so_far(self, child: Summary) -> int:
+        """How many events the child has, those of the executions that it went on from included."""
+        end = await self._host.store.end(child.execution_id)
+        if child.continued_from is None:
+            return end
+        start = message_of((await self._host.store.rows(child.execution_id, 1, 1))[0])
+        before = start.continued_from if isinstance(start, Start) else None
+        return end + (before["events"] if before else 0)
+
+    def _wake(self, child: LoadedExecution) -> None:
+        if child.state.paused_by == "parent":
+            resume = Control("resume", by="parent")
+            self._host.spawn(self.tell(child.state.execution_id, resume))
+
+    def _compare_known(self, execution: LoadedExecution, child: str, status: str, seq: int) -> None:
+        run_id, _, address = execution.state.children.get(child, "").partition(" ")
         if run_id:
-            self._compare(execution, execution.state.runs[run_id].parked[address], child.status, seq)
+            self._compare(execution, execution.state.runs[run_id].parked[address], status, seq)
 
     async def tell(self, execution_id: str, message: Message) -> None:
         """Tell an execution something, here or by a letter to whoever runs it."""
@@ -79,8 +94,9 @@ class ChildExecutions:
         except NotFound:
             return
         except (Conflict, NewerFormat):  # it is over and has no use for being told, or others run it
-            if (await store.summary(execution_id)).ended_at is None:
-                await store.post(execution_id, encode_message(message))
+            newest = await store.newest(execution_id)
+            if newest.ended_at is None:
+                await store.post(newest.execution_id, encode_message(message))
 
     def tend(self, execution: LoadedExecution) -> None:
         """Look after the children that an execution waits for, as its log has them."""
@@ -91,8 +107,8 @@ class ChildExecutions:
             return
         for child, waits in execution.state.children.items():
             existing_execution = self._host.in_memory(child)
-            if existing_execution is not None and existing_execution.state.paused_by == "parent":
-                self._host.spawn(self.tell(child, Control("resume", by="parent")))
+            if existing_execution is not None:
+                self._wake(existing_execution)
             run_id, _, address = waits.partition(" ")
             run = execution.state.runs[run_id]
             if existing_execution is None:

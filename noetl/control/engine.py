@@ -20,6 +20,12 @@ from noetl.control.log_rows import append_of, encode_row
 from noetl.control.ownership import Ownership
 from noetl.control.payload_prefetch import PayloadPrefetch
 from noetl.control.stuck_executions import FatalDecision, StuckError, StuckExecutions
+from noetl.control.successor import (
+    FirstDecision,
+    answered_letters,
+    first_decision,
+    waits_for_successor,
+)
 from noetl.control.takeover import Takeover
 from noetl.core.decide import decide
 from noetl.core.deciding.synthesize import with_fragments
@@ -32,7 +38,7 @@ from noetl.core.state import State
 from noetl.errors import BackendError, Conflict, InvariantViolation, NewerFormat, NoetlError, NotFound
 from noetl.ports.control import Workers
 from noetl.ports.results import Payloads, Results
-from noetl.ports.store import Row, Store
+from noetl.ports.store import Append, Row, Store
 
 T = TypeVar("T")
 _LOG = logging.getLogger("noetl.engine")
@@ -72,6 +78,14 @@ def _remind(execution: LoadedExecution, lease: str, tell: Callable[[Deliver, int
         for deliver in undelivered(execution.state, execution.hydrated):
             if deliver.lease == lease:
                 tell(deliver, held_lease.epoch)
+
+
+def _note_commit(execution: LoadedExecution, append: Append) -> None:
+    if append.summary is not None:
+        execution.shown = (append.summary.status, append.summary.due_at)
+    if append.snapshot is not None:
+        execution.tail_bytes, execution.snapshot_bytes = 0, len(append.snapshot)
+    execution.committed = append.rows[-1].last
 
 
 async def _no_trial(work: Callable[[], object]) -> None:
@@ -155,8 +169,15 @@ class Engine:
             raise BackendError(error.message, hint="send it again, to the one who runs it") from error
 
     async def send(self, execution_id: str, message: Message) -> Answer:
-        """Any other message."""
-        return await self.submit(await self.load(execution_id), message)
+        """Any other message; one for an execution that goes on as another is for the last of them."""
+        try:
+            execution = await self.load(execution_id)
+        except Conflict:
+            newest = (await self.store.newest(execution_id)).execution_id
+            if newest == execution_id:
+                raise
+            return await self.send(newest, message)
+        return await self.submit(execution, message)
 
     async def submit(self, execution: LoadedExecution, message: Message) -> Answer:
         if execution.broken is not None:
@@ -241,21 +262,64 @@ class Engine:
     ) -> None:
         decisions: list[Decision] = []
         rows: list[Row] = []
+        later: list[tuple[Message, asyncio.Future[Answer] | None]] = []
+        successor: FirstDecision | None = None
         before = execution.state.seq
         while execution.mailbox:
             message, future = execution.mailbox.popleft()
+            if waits_for_successor(execution, message):
+                later.append((message, future))
+                continue
             futures.append(future)
             now = self.now()
             decision = await self._decide(execution, message, now)
             decisions.append(decision)
             if decision.events:
                 rows.append(self._row(execution, message, decision, now))
-        await self._commit(execution, before, rows, decisions)
+            if decision.successor is not None:
+                successor = await first_decision(
+                    decision.successor, execution, self.programs, self._prefetch, now, self.version
+                )
+        execution.mailbox.extendleft(reversed(later))
+        await self._commit(execution, before, rows, decisions, successor)
         for future, decision in zip(futures, decisions, strict=True):
             if future is not None and not future.done():
                 future.set_result(decision.answer)
         self._dispatch.run(execution, decisions)
+        if successor is not None:
+            self._enter(successor)
         self._owned.look_after(execution)
+        if execution.state.continued_as is not None:
+            self._pass_on(execution, execution.state.continued_as)
+
+    def _enter(self, successor: FirstDecision) -> None:
+        """The execution that goes on is committed: have it in memory and do what its start asks for."""
+        execution = successor.execution
+        self._executions[execution.state.execution_id] = execution
+        self._dispatch.run(execution, [successor.decision])
+        self._owned.look_after(execution)
+
+    def _pass_on(self, execution: LoadedExecution, successor: str) -> None:
+        """What came for an execution that goes on as another is for that one; letters are there already."""
+        letters = {id(message) for message in execution.letters.values()}
+        for message, future in list(execution.mailbox):
+            if waits_for_successor(execution, message):
+                execution.mailbox.remove((message, future))
+                if id(message) not in letters:
+                    self.spawn(self._forward(successor, message, future))
+
+    async def _forward(
+        self, execution_id: str, message: Message, future: asyncio.Future[Answer] | None
+    ) -> None:
+        try:
+            answer = await self.send(execution_id, message)
+        except NoetlError as error:
+            if future is not None and not future.done():
+                future.set_exception(error)
+                future.exception()  # whoever asked may be gone
+            return
+        if future is not None and not future.done():
+            future.set_result(answer)
 
     async def _decide(self, execution: LoadedExecution, message: Message, now: int) -> Decision:
         if isinstance(message, Report) and message.batch_id in execution.batches:
@@ -290,32 +354,43 @@ class Engine:
         return row
 
     async def _commit(
-        self, execution: LoadedExecution, before: int, rows: list[Row], decisions: list[Decision]
+        self,
+        execution: LoadedExecution,
+        before: int,
+        rows: list[Row],
+        decisions: list[Decision],
+        successor: FirstDecision | None = None,
     ) -> None:
-        letters, execution.letters = execution.letters, []
+        letters = answered_letters(execution)
+        for letter in letters:
+            del execution.letters[letter]
         if not rows:
             if letters:
                 await self.store.discard_mail(letters)
             return
-        for decision in decisions:
+        for decision in [*decisions, *([successor.decision] if successor is not None else [])]:
             for payload in decision.payloads:
                 await self.results.write(payload)
-        append = append_of(execution, before, rows, letters, (self.owner, self.lease_ms))
+        claim = (self.owner, self.lease_ms)
+        append = append_of(execution, before, rows, letters, claim)
+        if successor is not None:
+            begun, now = successor.execution, rows[-1].ts
+            first = self._row(begun, successor.start, successor.decision, now)
+            append.successor = append_of(begun, 0, [first], [], claim)
         try:
             await self.store.commit(append)
         except Conflict as error:
             if before:
                 raise Displaced(f"{error.message}; another process runs it by now") from None
             raise
-        if append.summary is not None:
-            execution.shown = (append.summary.status, append.summary.due_at)
-        if append.snapshot is not None:
-            execution.tail_bytes, execution.snapshot_bytes = 0, len(append.snapshot)
-        execution.committed = rows[-1].last
+        _note_commit(execution, append)
         seq = before
         for decision in decisions:
             self._tell_listeners(execution.state.execution_id, seq + 1, decision.events)
             seq += len(decision.events)
+        if successor is not None and append.successor is not None:
+            _note_commit(successor.execution, append.successor)
+            self._tell_listeners(append.successor.execution_id, 1, successor.decision.events)
 
     def _tell_listeners(self, execution_id: str, first: int, events: list[Event]) -> None:
         for listener in self.listeners:

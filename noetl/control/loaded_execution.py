@@ -28,7 +28,7 @@ class LoadedExecution:
     hydrated_most: int = HYDRATED_KEPT  # above it, those that the state does not name are dropped
     loaded_bytes: int = 0  # of payloads that were loaded since those that nothing names were dropped
     mailbox: deque[tuple[Message, asyncio.Future[Answer] | None]] = field(default_factory=deque)
-    letters: list[int] = field(default_factory=list)  # left by others, in the mailbox, not yet answered
+    letters: dict[int, Message] = field(default_factory=dict)  # left by others, in the mailbox, not answered
     read: dict[int, None] = field(default_factory=dict)  # letters that went into the mailbox, the newest last
     deciding: bool = False  # someone decides on what is in the mailbox: the state is ahead of the log
     afterwards: list[Callable[[], None]] = field(default_factory=list)  # for when it is not any more

@@ -11,6 +11,7 @@ import msgspec
 from noetl.control.history import Log, rows_of
 from noetl.control.log_rows import events_of, message_of, summary_of
 from noetl.core.deciding.operator_commands import next_due
+from noetl.core.fold import fold
 from noetl.core.invariants import Checker
 from noetl.core.message import Start
 from noetl.core.program.program import Program
@@ -19,14 +20,15 @@ from noetl.core.snapshot import holds
 from noetl.core.state import State, restore, snapshot_of
 from noetl.core.values.event_size import ENVELOPE_BYTES
 from noetl.dsl.yaml.one_line import shortened
-from noetl.errors import InvariantViolation, NewerFormat
+from noetl.errors import InvariantViolation, NewerFormat, NotFound
 from noetl.json_value import JsonObject
 from noetl.ports.store import Projection, Row, Stuck, Summary, linked
 
+_BEGINNING = ("playbook.execution.requested", "execution.restored")
 _BOUNDED_SINCE = 2  # events of rows in older formats were bounded value by value
 _LISTED = (
     "status", "path", "version", "hash", "requested_at", "started_at", "ended_at", "due_at", "parent",
-    "retry_of", "idempotency_key",
+    "retry_of", "idempotency_key", "continued_from", "continued_as", "chain",
 )  # fmt: skip
 
 
@@ -110,6 +112,7 @@ async def audit(store: Audited, execution_id: str, program: Program | None, engi
     start = recorded[0].message if recorded else None
     made_by = start.engine if isinstance(start, Start) and start.engine else engine
     problems += _end_problems(reading)
+    problems += await _chain_problems(store, reading.checker.state)
     if not reading.unreadable:
         problems += _beside_problems(reading, same_engine=made_by == engine)
     if made_by != engine:
@@ -120,6 +123,23 @@ async def audit(store: Audited, execution_id: str, program: Program | None, engi
         _, differences = replay(execution_id, recorded, lambda digest: program if digest else None)
         problems += [f"event {d.seq}: recorded {d.recorded}, decided again {d.decided}" for d in differences]
     return Audit(reading.at, len(recorded), problems)
+
+
+async def _chain_problems(store: Audited, state: State) -> list[str]:
+    """Whether the execution that goes on from this one began with what this one ended with."""
+    successor = state.continued_as
+    if successor is None:
+        return []
+    try:
+        events = events_of((await store.rows(successor, 1, 1))[0])
+    except (NotFound, InvariantViolation, IndexError) as error:
+        return [f"it goes on as execution {successor}, which cannot be read: {error}"]
+    begun = fold(State(successor), [event for event in events if event.name in _BEGINNING])
+    if begun.before != state.execution_id:
+        return [f"it goes on as execution {successor}, which does not go on from it"]
+    if begun.ctx != state.ctx:
+        return [f"it goes on as execution {successor}, which does not carry the ctx that it had"]
+    return []
 
 
 def _end_problems(reading: _Reading) -> list[str]:

@@ -129,6 +129,9 @@ def summary_of(state: State, due: int | None, request: str | None) -> Summary:
         request=request,
         requested_by=state.by,
         result=_result_of(state) if state.ended else None,
+        continued_from=state.before,
+        continued_as=state.continued_as,
+        chain=state.first if state.before is not None else None,
     )
 
 
@@ -187,6 +190,8 @@ def outcome_of(state: State) -> ExecutionOutcome:
         "duration_ms": end - state.requested_at,
         "parent": state.parent,
         "retry_of": state.retry_of,
+        "continued_from": state.before,
+        "continued_as": state.continued_as,
     }
     if state.failures_left_out:
         outcome["failures_left_out"] = state.failures_left_out
@@ -200,6 +205,7 @@ def stored_result(summary: Summary) -> dict[str, Any]:
         _check_result(summary, result.pop("format", 1))
         result["counts"] = with_failed_iterations(result["counts"])
         result["failures"] = [{"answered": False, **failure} for failure in result["failures"]]
+        result = {"continued_from": None, "continued_as": None, **result}
     except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, TypeError) as error:
         execution_id = summary.execution_id
         message = (

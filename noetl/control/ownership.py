@@ -251,7 +251,7 @@ class Ownership:
             self._host.stop(execution, "mail", error)
             return
         execution.note_letter(letter.id)
-        execution.letters.append(letter.id)
+        execution.letters[letter.id] = message
         self._host.put(execution, message)
 
     def look_after(self, execution: LoadedExecution) -> None:

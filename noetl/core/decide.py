@@ -40,7 +40,7 @@ def decide(
     answer.seq = state.seq
     if state.parent and state.parent.get("waits"):
         _tell_whether_it_waits(draft, before)
-    return Decision(draft.events, draft.commands, draft.payloads, answer)
+    return Decision(draft.events, draft.commands, draft.payloads, answer, draft.successor)
 
 
 def _report(draft: Draft, message: messages.Report) -> Answer:
@@ -66,7 +66,7 @@ def _tell_whether_it_waits(draft: Draft, before: str) -> None:
     state = draft.state
     waits = status_of(state) == "waiting"
     if state.parent and waits != (before == "waiting") and not state.ended:
-        child_waits = messages.ChildWaits(state.execution_id, state.seq, waits)
+        child_waits = messages.ChildWaits(state.first, state.events_before + state.seq, waits)
         draft.command(messages.TellParent(state.parent["execution_id"], child_waits))
 
 

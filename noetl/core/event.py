@@ -98,6 +98,7 @@ CATALOGUE: dict[str, tuple[str, str | None]] = {
     "execution.cancelled": ("playbook", "error"),
     "execution.restored": ("playbook", "success"),
     "execution.signalled": ("playbook", "success"),
+    "execution.continued": ("playbook", "success"),
     "lease.granted": ("step", "in_progress"),
     "lease.returned": ("step", "paused"),
     "lease.expired": ("step", "error"),

@@ -10,6 +10,7 @@ from noetl.core.shapes import (
     ArcEvent,
     Checkpoint,
     ChildCall,
+    Continuation,
     ErrorObject,
     Failure,
     FragmentOrigin,
@@ -38,6 +39,7 @@ class Requested(TypedDict, total=False):
     parent: Parent | None
     idempotency_key: str | None
     retry_of: str | None
+    continued_from: Continuation | None
     until: str | None
     by: str | None
 
@@ -79,6 +81,16 @@ class Controlled(TypedDict, total=False):
     by: str | None
     why: str | None
     error: ErrorObject
+
+
+_As = TypedDict("_As", {"as": str}, total=False)
+
+
+class Continued(_As, total=False):
+    """`execution.continued`."""
+
+    step: str
+    input: Json
 
 
 class Signalled(TypedDict, total=False):

@@ -63,6 +63,7 @@ def _requested(state: State, event: Event, data: event_data.Requested) -> None:
     state.parent = data.get("parent")
     state.idempotency_key = data.get("idempotency_key")
     state.retry_of = data.get("retry_of")
+    state.continued_from = data.get("continued_from")
     state.until = data.get("until")
     state.by = data.get("by")
     state.requested_at = event.ts
@@ -537,6 +538,10 @@ def _cancelled(state: State, event: Event, data: event_data.Controlled) -> None:
     state.error = data.get("error")
 
 
+def _continued(state: State, event: Event, data: event_data.Continued) -> None:
+    state.continued_as = data["as"]
+
+
 def _signalled(state: State, event: Event, data: event_data.Signalled) -> None:
     state.signals.append({"name": data["signal"], "payload": data.get("payload")})
 
@@ -608,6 +613,7 @@ TRANSITIONS: dict[str, Transition] = {
     "execution.resumed": _resumed,
     "execution.cancelled": _cancelled,
     "execution.signalled": _signalled,
+    "execution.continued": _continued,
     "workflow.extended": _extended,
     "workflow.contracted": _fragment_ended,
     "workflow.finished": _finished,

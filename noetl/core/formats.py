@@ -19,11 +19,12 @@ OLDEST_ROW_FORMAT = 2  # that is written: the format in which everything without
 OLDEST_LETTER_FORMAT = 1
 # What came later, and the format that it came with: events that are new or whose data changed their shape,
 # fields of data with which an event means something else, and types of messages.
-EVENTS_SINCE: dict[str, int] = {"loop.claimed": 3, "loop.claim.failed": 3}
+EVENTS_SINCE: dict[str, int] = {"loop.claimed": 3, "loop.claim.failed": 3, "execution.continued": 3}
 FIELDS_SINCE: dict[tuple[str, str], int] = {  # by event and field
     ("step.scheduled", "claim"): 3,
     ("lease.granted", "claim"): 3,
     ("loop.restored", "batch"): 3,
+    ("playbook.execution.requested", "continued_from"): 3,
 }
 MESSAGES_SINCE: dict[str, int] = {}
 

@@ -195,8 +195,10 @@ class Checker:
             self._violate(8, "the workflow finished twice")
         if self.state.tokens or self.state.runs:
             self._violate(8, "the workflow finished while tokens or runs were live")
-        unanswered = self.state.unanswered
-        if data["status"] == "completed" and unanswered is not None:
+        goes_on, unanswered = self.state.continued_as is not None, self.state.unanswered
+        if goes_on and (data["status"] != "completed" or data.get("output") is not None):
+            self._violate(8, "an execution that goes on as another ended otherwise than completed")
+        if data["status"] == "completed" and unanswered is not None and not goes_on:
             message = f"step {unanswered['step']} failed and nothing asked about it"
             self._violate(8, f"the workflow completed although {message}")
 

@@ -10,6 +10,7 @@ import msgspec
 from noetl.core.event import Event
 from noetl.core.shapes import (
     Checkpoint,
+    Continuation,
     ErrorObject,
     FragmentSteps,
     IterationRecord,
@@ -35,6 +36,7 @@ class Start(msgspec.Struct, tag="start", omit_defaults=True):
     idempotency_key: str | None = None
     retry_of: str | None = None
     kept: Retained | None = None  # what a retry or rerun keeps of the earlier execution
+    continued_from: Continuation | None = None  # the one whose log had become long
     until: str | None = None
     by: str = "cli"
 
@@ -167,6 +169,13 @@ class Answer(msgspec.Struct, omit_defaults=True):
     seq: int = 0
 
 
+class Successor(msgspec.Struct):
+    """The execution that goes on where this one ends; it begins in the commit that ends this one."""
+
+    execution_id: str
+    start: Start
+
+
 class Decision(msgspec.Struct):
     """What follows from a message: events to commit, payloads to write before, commands for after."""
 
@@ -174,6 +183,7 @@ class Decision(msgspec.Struct):
     commands: list[Command] = []
     payloads: list[Payload] = []
     answer: Answer = msgspec.field(default_factory=Answer)
+    successor: Successor | None = None
 
 
 class LoopOrder(msgspec.Struct, omit_defaults=True):

@@ -182,6 +182,10 @@ def _read_finished(answers: Answers, event: Event, data: event_data.Finished) ->
     answers[_WHOLE] = data.get("error") or {}
 
 
+def _read_continued(answers: Answers, event: Event, data: event_data.Continued) -> None:
+    answers["continue", data["step"]] = data["input"]
+
+
 def _read_extended(answers: Answers, event: Event, data: event_data.Extended) -> None:
     answers["synthesize", event.run or ""] = data["steps"]
 
@@ -196,6 +200,7 @@ _READERS: dict[str, Callable[[Answers, Event, Any], None]] = {
     "next.evaluated": _read_next,
     "workflow.extended": _read_extended,
     "workflow.finished": _read_finished,
+    "execution.continued": _read_continued,
 }
 
 

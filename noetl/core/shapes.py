@@ -148,6 +148,13 @@ if TYPE_CHECKING:
         waits: bool
         path: str
 
+    class Continuation(TypedDict):
+        """Where an execution goes on from: the one before it, the first of all, how many events they have."""
+
+        execution_id: str
+        first: str
+        events: int
+
     class ChildCall(TypedDict, total=False):
         """The playbook that a task calls."""
 
@@ -269,7 +276,7 @@ else:
     Locator = PayloadMeta = UncheckedReference = Marker = dict
     IterationError = LoopTotals = Output = ArcEvent = ArcEventData = ChildCall = dict
     Failure = Signal = IterationRecord = Checkpoint = FragmentOrigin = FragmentEnd = FragmentSteps = dict
-    RunCount = RetainedBatch = RetainedLoop = TokenParts = Retained = dict
+    RunCount = RetainedBatch = RetainedLoop = TokenParts = Retained = Continuation = dict
 
 
 class RetainedState(TypedDict, total=False):

@@ -11,6 +11,7 @@ from noetl.core.shapes import (
     ArcEvent,
     Checkpoint,
     ChildCall,
+    Continuation,
     ErrorObject,
     Failure,
     FragmentEnd,
@@ -264,6 +265,8 @@ class State(msgspec.Struct, omit_defaults=True):
     idempotency_key: str | None = None
     parent: Parent | None = None
     retry_of: str | None = None
+    continued_from: Continuation | None = None
+    continued_as: str | None = None
     until: str | None = None
     by: str | None = None  # who asked for it
     workload: JsonObject | None = None
@@ -298,6 +301,21 @@ class State(msgspec.Struct, omit_defaults=True):
     def ended(self) -> bool:
         """Whether the execution is over."""
         return self.status in ENDED
+
+    @property
+    def first(self) -> str:
+        """What whoever asked for it knows it by: the first of those that went on from one another."""
+        return self.continued_from["first"] if self.continued_from else self.execution_id
+
+    @property
+    def before(self) -> str | None:
+        """The execution that this one goes on from."""
+        return self.continued_from["execution_id"] if self.continued_from else None
+
+    @property
+    def events_before(self) -> int:
+        """How many events the logs of those before it have."""
+        return self.continued_from["events"] if self.continued_from else 0
 
     @property
     def step_runs(self) -> int:

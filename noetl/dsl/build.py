@@ -26,6 +26,7 @@ from noetl.dsl.model import (
     Assign,
     Block,
     Claim,
+    Continue,
     Executor,
     Loop,
     Playbook,
@@ -42,7 +43,7 @@ from noetl.json_value import Json
 AnyRule = TypeVar("AnyRule", Rule, AdmitRule)
 
 _EXECUTOR_OWN = ("entry_step", "final_step", "on_failure", "pool", "trace", "timeout")
-_STEP_OWN = ("join", "pool", "timeout", "synthesize", "validate", "policy", "lease")
+_STEP_OWN = ("join", "pool", "timeout", "synthesize", "continue", "validate", "policy", "lease")
 _NOTHING = Map()  # shared: nothing writes to a built model
 _TASK_OWN = (*TASK.keys, *SUGAR)
 _LOOP_OWN = ("mode", "max_in_flight", "chunk", "policy")
@@ -115,6 +116,7 @@ def _step(node: Map) -> Step:
         deadline_s=lifecycle.get("deadline_s"),
         failure_mode=_choice(FAILURE, _map(policy.get("failure")), "mode"),
         synthesize=_synthesize(spec.get("synthesize")),
+        continues=_continue(spec.get("continue")),
         validate=_map(spec.get("validate")),
         spec=_rest(spec, _STEP_OWN),
         node=node,
@@ -132,6 +134,14 @@ def _block(name: str, node: Map) -> Block:
         set=_assigns(node.get("set")),
         node=node,
     )
+
+
+def _continue(value: Json) -> Continue | None:
+    if not isinstance(value, Map):
+        return None
+    after = value.get("after_events")
+    given = _map(value.get("input"))
+    return Continue(after, given) if isinstance(after, int) else Continue(input=given)
 
 
 def _synthesize(value: Json) -> Synthesize | None:

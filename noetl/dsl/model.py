@@ -128,6 +128,14 @@ class Synthesize:
 
 
 @dataclass(frozen=True, slots=True)
+class Continue:
+    """A step at which an execution with a long log goes on as another: how long, and what that one gets."""
+
+    after_events: int = 50_000
+    input: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Arc(Construct):
     """One outgoing arc: target, guard (None is always), what it writes, and the v10 token payload."""
 
@@ -178,6 +186,7 @@ class Step(Pipeline):
     deadline_s: Json = None
     failure_mode: FailureMode = "fail_fast"
     synthesize: Synthesize | None = None
+    continues: Continue | None = None
     validate: Mapping[str, Json] = field(default_factory=dict)
     spec: Spec = field(default_factory=dict)
 

@@ -141,6 +141,9 @@ def _step(step: Step, kinds: Kinds) -> Iterator[TemplateSite]:
     if step.synthesize is not None:
         mark = value_mark(node, "spec", "synthesize", "from")
         yield from _sites(step.synthesize.source, mark, at.SYNTHESIZE, step)
+    if step.continues is not None:
+        mark = value_mark(node, "spec", "continue", "input")
+        yield from _sites(step.continues.input, mark, at.CONTINUE, step)
     for arc in step.next.arcs:
         yield from _arc(arc, step)
 

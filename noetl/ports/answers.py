@@ -67,6 +67,8 @@ class ExecutionOutcome(TypedDict):
     duration_ms: int
     parent: Parent | None
     retry_of: str | None
+    continued_from: str | None
+    continued_as: str | None
 
 
 class Moments(TypedDict):
@@ -103,6 +105,8 @@ class ExecutionItem(TypedDict):
     duration_ms: int
     parent: str | None
     retry_of: str | None
+    continued_from: str | None
+    continued_as: str | None
     interrupted: bool
     counts: Counts | None
     failed_iterations: int

@@ -132,6 +132,8 @@ def execution_row(item: Summary, now: int) -> answers.ExecutionItem:
         "duration_ms": end - item.requested_at,
         "parent": item.parent,
         "retry_of": item.retry_of,
+        "continued_from": item.continued_from,
+        "continued_as": item.continued_as,
         "interrupted": False,
         "counts": counts,
         "failed_iterations": (counts or {}).get("failed_iterations", 0),

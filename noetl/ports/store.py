@@ -50,6 +50,9 @@ class Summary(msgspec.Struct, omit_defaults=True):
     requested_by: str | None = None  # None: from before this was kept
     stuck: str | None = None  # why it was set aside, as JSON of a `Stuck`; its status is `stuck` as long
     format: int = OLDEST_ROW_FORMAT  # the newest of its rows; the store fills it in
+    continued_from: str | None = None  # the execution whose log had become long, where this one goes on
+    continued_as: str | None = None  # the one that goes on, once this one's log had become long
+    chain: str | None = None  # the first of all that went on from one another; None for that one itself
 
 
 class Stuck(msgspec.Struct, omit_defaults=True):
@@ -78,6 +81,9 @@ class Append(msgspec.Struct):
     owner: str | None = None  # who appends; refused when the execution has another owner by now
     taken: list[int] = []  # letters that the rows answer; they go with the same commit
     newest: bool = False  # of a new execution: refused when its playbook is not the newest of its path by now
+    successor: "Append | None" = (
+        None  # the execution that goes on: it begins, with the mail, or nothing is done
+    )
 
 
 class StoredLog(msgspec.Struct):
@@ -117,7 +123,8 @@ class Find(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Which executions are wanted: all at first. Times are milliseconds since the epoch, both included.
 
     In `path`, `*` stands for any characters and `?` for one. `prefix` is how an id begins; without
-    `children` only those that have no parent.
+    `children` only those that have no parent, without `continued` only the last of those that went on
+    from one another.
     """
 
     status: str | None = None
@@ -129,6 +136,7 @@ class Find(msgspec.Struct, kw_only=True, omit_defaults=True):
     parent: str | None = None
     by: str | None = None  # who asked for them
     children: bool = True
+    continued: bool = True
     cursor: str | None = None
     limit: int = 50
 
@@ -256,6 +264,9 @@ class Store(ScheduleStore, Protocol):
     async def summary(self, execution_id: str) -> Summary:
         """One execution; raises NotFound."""
 
+    async def newest(self, execution_id: str) -> Summary:
+        """The last of the executions that went on from one another, often the one itself; raises NotFound."""
+
     async def executions(self, find: Find = EVERY) -> Listed:
         """Those that are wanted, the newest first."""
 
@@ -320,8 +331,8 @@ class Store(ScheduleStore, Protocol):
     async def due(self, now: int | None = None, limit: int = 100) -> list[str]:
         """Executions that are not over, have something due or no fresh owner; now, by the store's clock."""
 
-    async def post(self, execution_id: str, message: bytes) -> None:
-        """Leave a message for the owner of an execution; what is over, or not there, is told nothing."""
+    async def post(self, execution_id: str, message: bytes) -> bool:
+        """Leave a message for the owner of an execution; False: it is over, or not there."""
 
     async def mail(self, owner: str) -> Sequence[Letter]:
         """The messages left for the executions of an owner, in order; they stay until a commit takes them."""
@@ -382,7 +393,10 @@ class Store(ScheduleStore, Protocol):
         """Executions that were over at a moment, by id, those behind one."""
 
     async def family(self, execution_id: str) -> Sequence[Outline]:
-        """An execution with all that may hold its references: parents, children, retries, and theirs."""
+        """An execution with all that may hold its references: parents, children, retries, and theirs.
+
+        Those that went on from one another hold each other's.
+        """
 
     async def trim(self, execution_id: str, rows: Sequence[Row], *, whole: bool) -> None:
         """Put rows that say less in the place of the same ones; `whole`: no more will come.

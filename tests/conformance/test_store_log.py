@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from noetl.errors import Conflict, NotFound
-from noetl.ports.store import Append, Store
-from tests.conformance.stores import begin, eid, end, row, rows, summary
+from noetl.ports.store import Append, Find, Store
+from tests.conformance.stores import LEASE_MS, NOW, begin, eid, end, row, rows, summary
 
 
 async def test_what_was_committed_is_read_back_as_it_was(store: Store) -> None:
@@ -199,3 +199,68 @@ async def test_the_end_of_a_log_is_its_newest_event(store: Store) -> None:
     assert await store.end(execution_id) == 5
     with pytest.raises(NotFound):
         await store.end(eid(9))
+
+
+# Executions that go on as another
+
+
+def continuing(number: int, expected: int, successor: int) -> Append:
+    """The end of one execution and the beginning of the one that goes on."""
+    ending, going_on = eid(number), eid(successor)
+    own = {"continued_from": eid(number - 1), "chain": eid(1)} if number > 1 else {}
+    over = summary(ending, status="completed", ended_at=NOW, continued_as=going_on, **own)
+    begun = summary(going_on, continued_from=ending, chain=eid(1))
+    following = Append(going_on, 0, [row(1)], begun, claim=("a", LEASE_MS))
+    return Append(ending, expected, [row(expected + 1)], over, owner="a", successor=following)
+
+
+async def test_an_execution_ends_and_the_one_that_goes_on_begins_in_one_commit(store: Store) -> None:
+    await begin(store, 1, owner="a")
+    await store.commit(continuing(1, 1, 2))
+    await store.commit(continuing(2, 1, 3))
+    assert (await store.summary(eid(1))).continued_as == eid(2)
+    middle = await store.summary(eid(2))
+    assert (middle.continued_from, middle.continued_as, middle.chain) == (eid(1), eid(3), eid(1))
+    for number in (1, 2, 3):
+        assert (await store.newest(eid(number))).execution_id == eid(3)
+    assert await store.owned(eid(3))
+    listed = await store.executions(Find(continued=False))
+    assert [item.execution_id for item in listed.items] == [eid(3)]
+    assert len((await store.executions()).items) == 3
+    family = {outline.execution_id for outline in await store.family(eid(2))}
+    assert family == {eid(1), eid(2), eid(3)}
+    assert await store.delete([eid(1)], NOW + 1) == []
+
+
+async def test_a_continuation_that_is_refused_leaves_neither(store: Store) -> None:
+    await begin(store, 1, owner="a")
+    other = await begin(store, 2, owner="a")
+    with pytest.raises(Conflict):  # the log has another end
+        await store.commit(continuing(1, 5, 3))
+    stale = continuing(1, 1, 3)
+    stale.owner = "b"
+    with pytest.raises(Conflict):
+        await store.commit(stale)
+    with pytest.raises(NotFound):
+        await store.summary(eid(3))
+    with pytest.raises(Conflict):  # what would begin is there already
+        await store.commit(continuing(1, 1, 2))
+    found = await store.summary(eid(1))
+    assert (found.status, found.continued_as) == ("running", None)
+    assert (await store.summary(other)).continued_from is None
+    assert [one.last for one in await store.rows(eid(1))] == [1]
+
+
+async def test_mail_goes_with_the_execution_that_goes_on(store: Store) -> None:
+    own = await begin(store, 1, owner="a")
+    for message in (b"1", b"2", b"3"):
+        assert await store.post(own, message)
+    first = next(letter.id for letter in await store.mail("a"))
+    append = continuing(1, 1, 2)
+    append.taken = [first]
+    await store.commit(append)
+    assert [(letter.execution_id, letter.body) for letter in await store.mail("a")] == [
+        (eid(2), b"2"),
+        (eid(2), b"3"),
+    ]
+    assert not await store.post(own, b"4")

@@ -11,13 +11,15 @@ from tests.simulation.history import VARIANTS, forget, play
 
 BLOCK = 100  # seeds of one test
 BLOCKS = 20 if os.environ.get("CI") == "true" else 1
-# Events that need what a random playbook does not have: fragments, a retried execution, an oversized event.
+# Events that need what a random playbook does not have: fragments, a retried execution, an oversized
+# event, a step that continues (tests/engine/test_continue.py, tests/distributed/test_continue.py).
 ELSEWHERE = {
     "workflow.extended",
     "workflow.contracted",
     "execution.restored",
     "loop.restored",
     "event.rejected",
+    "execution.continued",
 }
 ELSEWHERE |= {"step.retried", "execution.cancelled", "token.discarded"}
 ELSEWHERE |= {"child.waiting"}  # not among every hundred: a child that waits alone, while its parent lives

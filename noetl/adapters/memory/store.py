@@ -89,6 +89,8 @@ class MemoryStore(MemorySchedules):
         if execution is None and append.summary is None:
             raise unknown_execution(append.execution_id)
         self._check(append, execution)
+        if append.successor is not None:
+            await self._begin_successor(append.execution_id, append.successor)
         if execution is None:
             execution = self._begin(append)
         execution.rows.extend(append.rows)
@@ -101,7 +103,15 @@ class MemoryStore(MemorySchedules):
             execution.seq, execution.head = append.rows[-1].last, append.rows[-1].hash
         over = execution.summary.ended_at is not None
         own = [letter.id for letter in self._mail if letter.execution_id == append.execution_id]
-        await self.discard_mail([letter for letter in own if over or letter in append.taken])
+        await self.discard_mail([*append.taken, *(own if over else ())])
+
+    async def _begin_successor(self, execution_id: str, successor: Append) -> None:
+        if successor.execution_id in self._executions:
+            raise Conflict(f"the execution {successor.execution_id} already exists")
+        await self.commit(successor)
+        for letter in self._mail:
+            if letter.execution_id == execution_id:
+                letter.execution_id = successor.execution_id
 
     def _begin(self, append: Append) -> _Execution:
         assert append.summary is not None
@@ -158,6 +168,12 @@ class MemoryStore(MemorySchedules):
 
     async def summary(self, execution_id: str) -> Summary:
         return self._get(execution_id).summary
+
+    async def newest(self, execution_id: str) -> Summary:
+        summary = self._get(execution_id).summary
+        first = summary.chain or execution_id
+        chain = [other.summary for other in self._executions.values() if other.summary.chain == first]
+        return chain[-1] if chain else summary
 
     async def executions(self, find: Find = EVERY) -> Listed:
         """Executions, the newest first."""
@@ -281,12 +297,14 @@ class MemoryStore(MemorySchedules):
         waiting.sort(key=lambda execution: execution.summary.due_at or 0)
         return [execution.summary.execution_id for execution in waiting[:limit]]
 
-    async def post(self, execution_id: str, message: bytes) -> None:
+    async def post(self, execution_id: str, message: bytes) -> bool:
         """Leave a message for the owner of an execution that is not over."""
         execution = self._executions.get(execution_id)
-        if execution is not None and execution.summary.ended_at is None:
-            self._posted += 1
-            self._mail.append(Letter(self._posted, execution_id, message))
+        if execution is None or execution.summary.ended_at is not None:
+            return False
+        self._posted += 1
+        self._mail.append(Letter(self._posted, execution_id, message))
+        return True
 
     async def mail(self, owner: str) -> Sequence[Letter]:
         own = {key for key, execution in self._executions.items() if execution.owner == owner}
@@ -394,12 +412,12 @@ class MemoryStore(MemorySchedules):
 
     def _relatives(self, execution_id: str) -> list[str]:
         own = self._executions[execution_id].summary
-        named = [execution for execution in (own.parent, own.retry_of) if execution is not None]
+        named = [name for name in (own.parent, own.retry_of, own.chain) if name is not None]
         others = (execution.summary for execution in self._executions.values())
         return named + [
             execution.execution_id
             for execution in others
-            if execution_id in (execution.parent, execution.retry_of)
+            if execution_id in (execution.parent, execution.retry_of, execution.chain)
         ]
 
     async def trim(self, execution_id: str, rows: Sequence[Row], *, whole: bool) -> None:
@@ -471,6 +489,7 @@ def _matches(summary: Summary, find: Find) -> bool:
         and (find.since is None or summary.requested_at >= find.since)
         and (find.until is None or summary.requested_at <= find.until)
         and (find.children or summary.parent is None)
+        and (find.continued or summary.continued_as is None)
     )
 
 

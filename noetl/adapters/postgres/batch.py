@@ -16,7 +16,8 @@ from noetl.ports.store import (
     unknown_execution,
 )
 
-_SUMMARY = Summary.__struct_fields__[1:-2]  # all but the execution's id, why it is stuck, and the format
+# All but the execution's id; why it is stuck and how it goes on have statements of their own.
+_SUMMARY = Summary.__struct_fields__[1 : Summary.__struct_fields__.index("stuck")]
 _ROW = ("first", "last", "ts", "cause", "body", "hash", "batch", "format")
 _NOTHING = (None,) * len(_SUMMARY)
 _CHANGING = ("status", "path", "version", "hash", "started_at", "due_at")

@@ -101,6 +101,17 @@ select a.n from unnest($1::int[], $2::text[], $3::bigint[], $4::bytea[]) as a (n
 join executions e on e.execution_id = a.execution_id
 join log l on l.execution = e.id and l.first = a.first and l.hash = a.hash
 
+-- name: link_successor
+update executions set continued_from = $2, chain = $3 where execution_id = $1
+
+-- name: move_mail
+-- To the execution that goes on, but for what is answered.
+update mailbox set execution = (select id from executions where execution_id = $2)
+where execution = (select id from executions where execution_id = $1) and id <> all ($3::bigint[])
+
+-- name: mark_continued
+update executions set continued_as = $2 where execution_id = $1
+
 -- name: standing
 select seq, owner from executions where execution_id = $1
 
@@ -135,22 +146,34 @@ where e.execution_id = $1
 
 -- name: execution
 select execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
-  parent, retry_of, idempotency_key, request, result, requested_by, stuck, format
+  parent, retry_of, idempotency_key, request, result, requested_by, stuck, format, continued_from, continued_as,
+  chain
 from executions where execution_id = $1
 
 -- name: projection
 select e.seq, e.head, s.seq, s.hash, s.state, execution_id, status, path, version, e.hash, requested_at, started_at,
-  ended_at, due_at, parent, retry_of, idempotency_key, request, result, requested_by, stuck, format
+  ended_at, due_at, parent, retry_of, idempotency_key, request, result, requested_by, stuck, format, continued_from, continued_as,
+  chain
 from executions e left join snapshots s on s.execution = e.id where e.execution_id = $1
 
 -- name: execution_by_key
 select execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
-  parent, retry_of, idempotency_key, request, result, requested_by, stuck, format
+  parent, retry_of, idempotency_key, request, result, requested_by, stuck, format, continued_from, continued_as,
+  chain
 from executions where idempotency_key = $1
+
+-- name: newest
+select execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
+  parent, retry_of, idempotency_key, request, result, requested_by, stuck, format, continued_from, continued_as,
+  chain
+from executions where id = (
+  select coalesce((select max(n.id) from executions n where n.chain = coalesce(e.chain, e.execution_id)), e.id)
+  from executions e where e.execution_id = $1)
 
 -- name: executions
 select id, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
-  parent, retry_of, idempotency_key, request, result, requested_by, stuck, format
+  parent, retry_of, idempotency_key, request, result, requested_by, stuck, format, continued_from, continued_as,
+  chain
 from executions
 
 -- name: claim
@@ -292,8 +315,14 @@ delete from servers where server = $1 or until < coalesce($2::bigint, now_ms())
 select server, url from servers where until >= coalesce($1::bigint, now_ms()) order by server
 
 -- name: drop_late_mail
--- A letter that was on its way when its execution ended.
-delete from mailbox m using executions e where e.id = m.execution and e.ended_at is not null
+-- A letter that was on its way when its execution ended; of one that goes on as another it follows.
+with late as materialized (
+  select m.id, (select s.id from executions s where s.execution_id = e.continued_as) as successor
+  from mailbox m join executions e on e.id = m.execution where e.ended_at is not null
+), followed as (
+  update mailbox m set execution = late.successor from late where m.id = late.id and late.successor is not null
+)
+delete from mailbox m using late where m.id = late.id and late.successor is null
 
 -- name: absent
 -- Owners none of whose connections is left. One whose name may not be read could be anyone's.
@@ -336,6 +365,7 @@ select execution_id from found order by due_at nulls first, id limit $2
 
 -- name: post
 insert into mailbox (execution, message) select id, $2 from executions where execution_id = $1 and ended_at is null
+returning 1
 
 -- name: mail
 select m.id, e.execution_id, m.message from mailbox m join executions e on e.id = m.execution
@@ -419,11 +449,12 @@ select execution_id, hash, ended_at, trimmed_at is not null from executions
 where ended_at <= $1 and execution_id > $2 order by execution_id limit $3
 
 -- name: family
-with recursive family (member, parent, retry_of) as (
-  select execution_id, parent, retry_of from executions where execution_id = $1
+with recursive family (member, parent, retry_of, chain) as (
+  select execution_id, parent, retry_of, chain from executions where execution_id = $1
   union
-  select e.execution_id, e.parent, e.retry_of from family f join executions e
+  select e.execution_id, e.parent, e.retry_of, e.chain from family f join executions e
   on e.execution_id = f.parent or e.execution_id = f.retry_of or e.parent = f.member or e.retry_of = f.member
+    or e.execution_id = f.chain or e.chain = f.member
 )
 select execution_id, hash, ended_at, trimmed_at is not null from executions
 where execution_id in (select member from family)
@@ -442,11 +473,12 @@ select id from over
 
 -- name: delete
 -- Families are looked at here, not only before: a retry that began meanwhile keeps what it refers to.
-with recursive family (wanted, member, parent, retry_of) as (
-  select execution_id, execution_id, parent, retry_of from executions where execution_id = any ($1::text[])
+with recursive family (wanted, member, parent, retry_of, chain) as (
+  select execution_id, execution_id, parent, retry_of, chain from executions where execution_id = any ($1::text[])
   union
-  select f.wanted, e.execution_id, e.parent, e.retry_of from family f join executions e
+  select f.wanted, e.execution_id, e.parent, e.retry_of, e.chain from family f join executions e
   on e.execution_id = f.parent or e.execution_id = f.retry_of or e.parent = f.member or e.retry_of = f.member
+    or e.execution_id = f.chain or e.chain = f.member
 ), alive as materialized (
   select distinct f.wanted from family f join executions e on e.execution_id = f.member
   where e.ended_at is null or e.ended_at > $2::bigint

@@ -125,6 +125,7 @@ class PostgresStore(SqlStore):
             for place, name in enumerate(values, 1)
         ]
         wheres += [] if find.children else ["parent is null"]
+        wheres += [] if find.continued else ["continued_as is null"]
         where = f" where {' and '.join(wheres)}" if wheres else ""
         statement = f"{SQL['executions']}{where} order by id desc limit {int(find.limit) + 1}"
         rows = await self.database.fetch(statement, *values.values())

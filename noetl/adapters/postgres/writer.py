@@ -33,6 +33,10 @@ ALONE = ("begin_one", "advance_one", "end_one", "advance")  # the statements of 
 Settled = bool | NoetlError  # applied, refused because the log was not as expected, or failed
 
 
+class _Unapplied(Exception):
+    """One of two appends did not find what it expected: neither is applied."""
+
+
 class _Waiting(NamedTuple):
     append: Append
     future: asyncio.Future[bool]
@@ -107,12 +111,19 @@ class Writer:
         self._queue.clear()
 
     def _next_group(self) -> list[_Waiting]:
-        """As many as may go together: of one execution or one idempotency key only the first."""
+        """As many as may go together: of one execution or one idempotency key only the first.
+
+        An execution that goes on as another goes alone.
+        """
         group: list[_Waiting] = []
         later: list[_Waiting] = []
         keys: set[str | None] = set()
         size = 0
         while self._queue and len(group) < MOST_APPENDS and size < MOST_BYTES:
+            if self._queue[0].append.successor is not None:
+                if not group and not later:
+                    group.append(self._queue.popleft())
+                break
             waiting = self._queue.popleft()
             key = key_of(waiting.append)
             if waiting.append.execution_id in keys or (key is not None and f"key {key}" in keys):
@@ -153,6 +164,8 @@ class Writer:
     async def _transact(self, appends: list[Append]) -> list[Settled]:
         """Send appends; when the database refuses them as a whole, nothing of them was done."""
         self.transactions += 1
+        if appends[0].successor is not None:
+            return [await self._continue(appends[0], appends[0].successor)]
         single = alone(appends[0], self._now()) if len(appends) == 1 else None
         name, values = single or ("append", columns(appends, self._now()))
         try:
@@ -165,6 +178,29 @@ class Writer:
             return [_refused(appends[0], error)]
         applied = {row[0] for row in rows}
         return [n in applied for n in range(len(appends))]
+
+    async def _continue(self, append: Append, successor: Append) -> Settled:
+        """End one execution and begin the one that goes on, with its mail; or nothing of it."""
+        assert self._connection is not None
+        patience, ids = self._database.patience_s, (append.execution_id, successor.execution_id)
+        add, run = self._statements["append"], self._connection.execute
+        first = successor.summary.chain if successor.summary is not None else None
+        try:
+            async with self._connection.transaction():
+                if not await add.fetch(*columns([successor], self._now()), timeout=patience):
+                    raise _Unapplied
+                await run(SQL["link_successor"], ids[1], ids[0], first, timeout=patience)
+                await run(SQL["move_mail"], *ids, append.taken, timeout=patience)
+                if not await add.fetch(*columns([append], self._now()), timeout=patience):
+                    raise _Unapplied
+                await run(SQL["mark_continued"], *ids, timeout=patience)
+        except _Unapplied:
+            return False
+        except LOST:
+            raise
+        except asyncpg.PostgresError as error:
+            return _refused(append, error)
+        return True
 
     async def _landed(self, connection: asyncpg.Connection, appends: list[Append]) -> set[int]:
         named = [(n, append.execution_id, append.rows[0]) for n, append in enumerate(appends) if append.rows]

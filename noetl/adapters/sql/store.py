@@ -41,6 +41,9 @@ class SqlStore(SqlSchedules):
     async def summary(self, execution_id: str) -> Summary:
         return Summary(*await self._row_of("execution", execution_id))
 
+    async def newest(self, execution_id: str) -> Summary:
+        return Summary(*await self._row_of("newest", execution_id))
+
     async def by_key(self, idempotency_key: str) -> Summary | None:
         rows = await self._rows("execution_by_key", idempotency_key)
         return Summary(*rows[0]) if rows else None
@@ -66,9 +69,9 @@ class SqlStore(SqlSchedules):
     async def servers(self) -> Sequence[ServerAddress]:
         return [ServerAddress(*row) for row in await self._rows("servers", self._now())]
 
-    async def post(self, execution_id: str, message: bytes) -> None:
+    async def post(self, execution_id: str, message: bytes) -> bool:
         """Leave a message for the owner of an execution that is not over."""
-        await self._write("post", execution_id, message, again=False)
+        return bool(await self._write("post", execution_id, message, again=False))
 
     async def mail(self, owner: str) -> Sequence[Letter]:
         return [Letter(*row) for row in await self._rows("mail", owner)]

@@ -34,7 +34,14 @@ _changing = attrgetter(*sql.CHANGING_FIELDS)
 
 
 def append(connection: apsw.Connection, append: Append, now: int) -> None:
-    """Add to a log, where the decision thought that it ended."""
+    """Add to a log, where the decision thought that it ended; begin what goes on from it, with its mail."""
+    if append.successor is not None:
+        _append(connection, append.successor, now)
+        connection.execute(sql.MOVE_MAIL, (append.successor.execution_id, append.execution_id))
+    _append(connection, append, now)
+
+
+def _append(connection: apsw.Connection, append: Append, now: int) -> None:
     end = _end(append)
     if append.expected == 0 and append.summary is not None:
         number = _begin(connection, append, append.summary, (*end, now))

@@ -9,7 +9,17 @@ SUMMARY_FIELDS = Summary.__struct_fields__
 SUMMARY = ", ".join(SUMMARY_FIELDS)
 BEGUN_FIELDS = tuple(name for name in SUMMARY_FIELDS if name != "format")
 # Who asked for what stays as it was; an index over a column that is not set again is not written again.
-CHANGING_FIELDS = ("status", "path", "version", "hash", "started_at", "ended_at", "due_at", "result")
+CHANGING_FIELDS = (
+    "status",
+    "path",
+    "version",
+    "hash",
+    "started_at",
+    "ended_at",
+    "due_at",
+    "result",
+    "continued_as",
+)
 PLAYBOOK = "path, version, hash, text, file, registered_at, made_by, language"
 OUTLINE = "execution_id, hash, ended_at, trimmed_at IS NOT NULL"
 
@@ -49,10 +59,16 @@ PROJECTION = (
     "FROM executions e LEFT JOIN snapshots s ON s.execution = e.id WHERE e.execution_id = ?"
 )
 EXECUTION = f"SELECT {SUMMARY} FROM executions WHERE execution_id = ?"
+NEWEST = (
+    f"SELECT {SUMMARY} FROM executions WHERE id = (SELECT coalesce("
+    "(SELECT max(n.id) FROM executions n WHERE n.chain = coalesce(e.chain, e.execution_id)), e.id) "
+    "FROM executions e WHERE e.execution_id = ?)"
+)
 EXECUTION_BY_KEY = f"SELECT {SUMMARY} FROM executions WHERE idempotency_key = ?"
 _FILTER = (
     "(:status IS NULL OR status = :status) AND (:path IS NULL OR path GLOB :path) "
-    "AND (:children OR parent IS NULL) AND (:by IS NULL OR requested_by = :by) "
+    "AND (:children OR parent IS NULL) AND (:continued OR continued_as IS NULL) "
+    "AND (:by IS NULL OR requested_by = :by) "
     "AND (:since IS NULL OR requested_at >= :since) "
     "AND (:until IS NULL OR requested_at <= :until) AND (:start IS NULL OR id < :start) "
     "AND (:text IS NULL OR instr(execution_id, :text) OR instr(lower(path), :text))"
@@ -130,7 +146,7 @@ WITHDRAW = "DELETE FROM servers WHERE server = ? OR until < ?"
 SERVERS = "SELECT server, url FROM servers WHERE until >= ? ORDER BY server"
 POST = (
     "INSERT INTO mailbox (execution_id, message) "
-    "SELECT execution_id, ?2 FROM executions WHERE execution_id = ?1 AND ended_at IS NULL"
+    "SELECT execution_id, ?2 FROM executions WHERE execution_id = ?1 AND ended_at IS NULL RETURNING 1"
 )
 _MAIL_OF_OWNER = (
     "EXISTS (SELECT 1 FROM executions e "
@@ -138,6 +154,7 @@ _MAIL_OF_OWNER = (
 )
 MAIL = f"SELECT id, execution_id, message FROM mailbox WHERE {_MAIL_OF_OWNER} ORDER BY id"
 DISCARD_LETTER = "DELETE FROM mailbox WHERE id = ?"
+MOVE_MAIL = "UPDATE mailbox SET execution_id = ? WHERE execution_id = ?"
 DROP_MAIL = "DELETE FROM mailbox WHERE execution_id = ?"
 
 # Playbooks and credentials
@@ -180,11 +197,12 @@ ENDED = (
     "ORDER BY execution_id LIMIT ?3"
 )
 FAMILY = f"""
-WITH RECURSIVE family (member, parent, retry_of) AS (
-  SELECT execution_id, parent, retry_of FROM executions WHERE execution_id = ?
+WITH RECURSIVE family (member, parent, retry_of, chain) AS (
+  SELECT execution_id, parent, retry_of, chain FROM executions WHERE execution_id = ?
   UNION
-  SELECT e.execution_id, e.parent, e.retry_of FROM family f CROSS JOIN executions e
+  SELECT e.execution_id, e.parent, e.retry_of, e.chain FROM family f CROSS JOIN executions e
   ON e.execution_id = f.parent OR e.execution_id = f.retry_of OR e.parent = f.member OR e.retry_of = f.member
+    OR e.execution_id = f.chain OR e.chain = f.member
 )
 SELECT {OUTLINE} FROM family CROSS JOIN executions ON execution_id = member
 """

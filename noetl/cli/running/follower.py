@@ -39,12 +39,23 @@ class EventListener:
     def tick(self) -> None:
         """Some time has passed."""
 
+    def continued(self, execution_id: str) -> None:
+        """The execution goes on as another, whose events come next."""
+
     def announce(self, text: str) -> None:
         """Something a person should know."""
         note(text)
 
     def stop(self) -> None:
         """Following went wrong: leave the terminal in order."""
+
+
+def successor_in(events: list[Event]) -> str | None:
+    """The execution that goes on, when these events say so."""
+    for event in events:
+        if event.name == "execution.continued" and event.data:
+            return str(event.data["as"])
+    return None
 
 
 class Feed:
@@ -78,6 +89,10 @@ class Feed:
         """A reader who has gone away must not disturb the engine."""
         try:
             self.watch.receive(first, events)
+            successor = successor_in(events)
+            if successor is not None:
+                self.execution_id = successor
+                self.watch.continued(successor)
         except click.exceptions.Exit:
             self.closed.set()
 
@@ -103,29 +118,40 @@ async def _follow(feed: Feed, timeout_s: float | None, stops: "StopRequests") ->
             {waiting, first, closed}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED
         )
         if waiting in done:
-            waiting.result()
-            return await embedded.front.execution(execution_id)
+            return await embedded.front.execution(waiting.result())
         if done:
             if first in done:
                 watch.announce(DRAINING)
             await _either(embedded.pool.drain(), stops.second.wait())
-            return await _drained_result(embedded, execution_id)
+            return await _drained_result(embedded, await _newest(embedded, execution_id))
         await embedded.engine.send(
             execution_id, Control("cancel", caller(), f"--timeout {timeout_s:g} reached")
         )
-        return {**await embedded.front.execution(execution_id), "status": TIMEOUT}
+        result = await embedded.front.execution(await _newest(embedded, execution_id))
+        return {**result, "status": TIMEOUT}
     finally:
         await _drop(waiting, first, closed)
 
 
-async def _until_all_quiet(embedded: Embedded, execution_id: str, watch: EventListener) -> None:
-    """Nothing of the execution is under way, nor of the playbooks it started without waiting for them."""
+async def _newest(embedded: Embedded, execution_id: str) -> str:
+    return (await embedded.store.newest(execution_id)).execution_id
+
+
+async def _until_all_quiet(embedded: Embedded, execution_id: str, watch: EventListener) -> str:
+    """Nothing of the execution is under way, nor of the playbooks it started without waiting for them.
+
+    The execution that it is by then: it may have gone on as another.
+    """
     await _until_resting(embedded, execution_id)
+    while (newest := await _newest(embedded, execution_id)) != execution_id:
+        execution_id = newest
+        await _until_resting(embedded, execution_id)
     others = [other for other in embedded.engine.running() if other != execution_id]
     if others and embedded.engine.live_state(execution_id) is None:
         watch.announce(f"waiting for what it started: {', '.join(others)}")
         for other in others:
             await _until_quiet(embedded, other)
+    return execution_id
 
 
 async def _until_resting(embedded: Embedded, execution_id: str) -> None:
@@ -133,7 +159,7 @@ async def _until_resting(embedded: Embedded, execution_id: str) -> None:
     await _until_quiet(embedded, execution_id)
     state = embedded.engine.live_state(execution_id)
     for child in list(state.children) if state is not None else ():
-        await _until_resting(embedded, child)
+        await _until_resting(embedded, await _newest(embedded, child))
 
 
 async def _until_quiet(embedded: Embedded, execution_id: str) -> None:
@@ -191,8 +217,19 @@ def _goes_on(execution_id: str) -> str:
 
 
 async def _read(connection: Connection, execution_id: str, watch: EventListener) -> ExecutionAnswer:
-    """Tell a watch every event, until the execution is over, rests, or has nobody who runs it."""
-    paused, last = False, 0
+    """Tell a watch every event, until the execution is over, rests, or has nobody who runs it.
+
+    One that goes on as another is followed there.
+    """
+    while isinstance(read := await _read_one(connection, execution_id, watch), str):
+        execution_id = read
+        watch.continued(execution_id)
+    return read
+
+
+async def _read_one(connection: Connection, execution_id: str, watch: EventListener) -> ExecutionAnswer | str:
+    """The same for one execution; the id of the one that goes on, if there is one."""
+    paused, last, successor = False, 0, None
     async with aclosing(_batches(connection, execution_id)) as batches:
         async for batch in batches:
             if batch is None:
@@ -203,12 +240,13 @@ async def _read(connection: Connection, execution_id: str, watch: EventListener)
             if watch.listens:
                 watch.receive(start, events)
             last = start + len(events) - 1
+            successor = successor or successor_in(events)
             for event in events:
                 if event.name in ("execution.paused", "execution.resumed"):
                     paused = event.name == "execution.paused"
             if paused and await _is_resting(connection, execution_id, last):
                 break
-    return await connection.front.execution(execution_id)
+    return successor or await connection.front.execution(execution_id)
 
 
 async def _batches(

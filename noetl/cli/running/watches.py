@@ -59,6 +59,9 @@ class EventWatch(Watch):
             encode, name = msgspec.json.encode, self._execution_id
             emit("\n".join(encode(envelope(name, seq, event)).decode() for seq, event in numbered))
 
+    def continued(self, execution_id: str) -> None:
+        self._execution_id, self._last = execution_id, 0
+
     def detached(self, result: ExecutionAnswer) -> None:
         """Its events are printed by whoever asks for them."""
         note(result["execution_id"])
@@ -99,6 +102,12 @@ class TextWatch(Watch):
             note(f"  {step_line(step, self.progress.now, self.paint)}")
             self._spoke = time.monotonic()
         self.progress.changed.clear()
+
+    def continued(self, execution_id: str) -> None:
+        """Begin anew: the runs of a fresh log are counted from one."""
+        self.progress = Progress()
+        if not self.quiet:
+            self.announce(f"its log is long: it goes on as execution {execution_id}")
 
     def tick(self) -> None:
         """Once in a while, say how far the loops are."""

@@ -9,6 +9,7 @@ from noetl.control.log_rows import encode_message
 from noetl.control.stuck_executions import StuckError, refusal, stuck_of
 from noetl.core.message import Control
 from noetl.errors import BackendError, Conflict, InvariantViolation
+from noetl.ports.store import Summary
 
 POLL_S = 0.1
 PATIENCE_S = 60.0  # for an owner that is alive and takes no mail
@@ -27,23 +28,36 @@ class Steering:
         self._engine, self._store, self._adopts = engine, engine.store, adopts
 
     async def tell(self, execution_id: str, wish: Control) -> None:
-        """Have a wish decided on; returns when the log has it, raises Conflict when the state forbids it."""
-        summary = await self._store.summary(execution_id)
+        """Have a wish decided on; returns when the log has it, raises Conflict when the state forbids it.
+
+        What goes on as another execution is told where it is by now.
+        """
+        told = False
+        while not told:
+            told = await self._tell(await self._store.newest(execution_id), wish)
+
+    async def _tell(self, summary: Summary, wish: Control) -> bool:
+        """Whether it was told; not when it ended, or went on as another, in this moment."""
+        execution_id = summary.execution_id
         why = stuck_of(summary)
         if why is not None and wish.what != "cancel":
             raise refusal(execution_id, why)
         if why is not None and await self._engine.store.release(
             execution_id, self._engine.owner, self._engine.lease_ms
         ):
-            return await self._cancel(execution_id, wish)
+            await self._cancel(execution_id, wish)
+            return True
         _check(execution_id, summary.status, wish, over=summary.ended_at is not None)
         end = await self._store.end(execution_id)
         here = self._engine.live_state(execution_id) is not None
         if here or not await self._store.owned(execution_id):
             with suppress(_Elsewhere):  # another process took it up meanwhile
-                return await self._decide(execution_id, wish, here)
-        await self._store.post(execution_id, encode_message(wish))
-        return await self._proven(execution_id, wish, end)
+                await self._decide(execution_id, wish, here)
+                return True
+        if not await self._store.post(execution_id, encode_message(wish)):
+            return False
+        await self._proven(execution_id, wish, end)
+        return True
 
     async def _cancel(self, execution_id: str, wish: Control) -> None:
         """Cancel what was stuck a moment ago; what cannot be read, or decided on, is stuck again."""
@@ -60,7 +74,7 @@ class Steering:
         except StuckError:
             raise
         except Conflict as error:
-            summary = await self._store.summary(execution_id)
+            summary = await self._store.newest(execution_id)
             if summary.ended_at is None:
                 raise _Elsewhere from error
             raise
@@ -78,9 +92,11 @@ class Steering:
         """Wait for the process that runs the execution to take the message."""
         try:
             async with asyncio.timeout(PATIENCE_S):
-                while True:
-                    if await self._taken(execution_id, wish, end):
-                        return
+                while not await self._taken(execution_id, wish, end):
+                    newest = (await self._store.newest(execution_id)).execution_id
+                    if newest != execution_id:  # the letter went with it
+                        execution_id, end = newest, 0
+                        continue
                     await asyncio.sleep(POLL_S)
         except InvariantViolation as error:
             message = (
@@ -98,7 +114,7 @@ class Steering:
         async for _, event in events(self._store, execution_id, end + 1):
             if event.name == PROOF[wish.what]:
                 return True
-        if summary.ended_at is not None:
+        if summary.ended_at is not None and summary.continued_as is None:
             message = f"execution {execution_id} is {summary.status}; it ended before it could be told"
             raise Conflict(message, hint=f"noetl execution show {execution_id}")
         why = stuck_of(summary)

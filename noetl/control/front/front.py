@@ -205,7 +205,7 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
                 "which had another playbook or other input"
             )
             raise Conflict(message, hint="use another key, or the same playbook and input")
-        return summary
+        return None if summary is None else await self._store.newest(summary.execution_id)
 
     async def _begin(
         self, start: Start, program: Program, request: str | None = None, *, newest: bool = False
@@ -250,8 +250,13 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         return item if counts is None else _counted(item, counts)
 
     async def execution(self, execution_id: str, *, wait_s: float = 0) -> ExecutionAnswer:
-        """How it stands: from memory while it runs here, else from the projection."""
-        state = await self._over(execution_id, wait_s) if wait_s else None
+        """How it stands: from memory while it runs here, else from the projection.
+
+        Whoever waits for one that goes on as another waits for the last of them.
+        """
+        state = None
+        if wait_s:
+            execution_id, state = await self._last_over(execution_id, wait_s)
         if state is not None and state.ended:  # committed, and as it will be for ever
             return self._shown_live(state)
         live = await self._engine.read(execution_id, self._shown_live)
@@ -269,6 +274,17 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
             return self._shown(await newest_state(self._store, execution_id), summary)
         except UNREADABLE as error:
             return await self._shown_stuck(await set_aside(self._engine, execution_id, error))
+
+    async def _last_over(self, execution_id: str, wait_s: float) -> tuple[str, State | None]:
+        until = asyncio.get_running_loop().time() + wait_s
+        while True:
+            state = await self._over(execution_id, until - asyncio.get_running_loop().time())
+            if state is not None and state.continued_as is None:
+                return execution_id, state
+            newest = (await self._store.newest(execution_id)).execution_id
+            if newest == execution_id or asyncio.get_running_loop().time() >= until:
+                return newest, state if newest == execution_id else None
+            execution_id = newest
 
     async def _over(self, execution_id: str, wait_s: float) -> State | None:
         """Wait for an execution to be over or paused; its state then, when it ran here."""

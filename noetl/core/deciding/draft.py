@@ -38,6 +38,7 @@ class Draft:
         "recorded",
         "state",
         "steps",
+        "successor",
     )  # fmt: skip
 
     def __init__(
@@ -57,6 +58,7 @@ class Draft:
         self.events: list[Event] = []
         self.commands: list[message.Command] = []
         self.payloads: list[message.Payload] = []
+        self.successor: message.Successor | None = None
 
     def emit(self, name: str, run: str | None = None, at: str | None = None, /, **data: object) -> None:
         """Record an event of the server and fold it."""

@@ -25,6 +25,11 @@ def complete(draft: Draft) -> None:
         _finish(draft, "completed", None)
 
 
+def end_continued(draft: Draft) -> None:
+    """End what goes on as another execution; whoever waits for it waits for that one."""
+    _finish(draft, "completed", None)
+
+
 def abort(draft: Draft, error: ErrorObject, status: str = "failed") -> None:
     """End at once: tokens are discarded, runs and children cancelled, no arc evaluated."""
     state = draft.state
@@ -73,7 +78,8 @@ def recall(draft: Draft, run_id: str, why: str) -> None:
 
 def _finish(draft: Draft, status: str, error: ErrorObject | None) -> None:
     state = draft.state
-    output = state.output if status == "completed" else None
+    goes_on = state.continued_as is not None
+    output = state.output if status == "completed" and not goes_on else None
     counts = {"steps": state.step_runs, "tasks": state.tasks}
     counts["iterations"] = state.iterations
     counts["failed_iterations"] = state.failed_iterations
@@ -84,12 +90,13 @@ def _finish(draft: Draft, status: str, error: ErrorObject | None) -> None:
     draft.emit("workflow.finished", **data)
     last: dict[str, object] = {"error": error} if error is not None else {}
     draft.emit("playbook.processed", status=status, **last)
-    tell_parent(draft, status, output, error)
+    if not goes_on:
+        tell_parent(draft, status, output, error)
 
 
 def tell_parent(draft: Draft, status: str, output: Json, error: ErrorObject | None) -> None:
     """Let the parent that waits for this execution know how it ended."""
     parent = draft.state.parent
     if parent and parent.get("waits"):
-        ended = ChildEnded(draft.state.execution_id, status, output, error)
+        ended = ChildEnded(draft.state.first, status, output, error)
         draft.command(TellParent(parent["execution_id"], ended))

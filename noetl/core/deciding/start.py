@@ -25,6 +25,7 @@ def start(draft: Draft, message: Start) -> Answer:
         "idempotency_key": message.idempotency_key,
         "parent": message.parent,
         "retry_of": message.retry_of,
+        "continued_from": message.continued_from,
         "until": message.until,
         "by": message.by,
     }
@@ -57,12 +58,14 @@ def _begin(draft: Draft, message: Start) -> None:
         enqueue(draft, draft.program.entry, {"event": event})
     else:
         tokens = message.kept["tokens"]
-        facts: dict[str, object] = {"of": message.retry_of, "tokens": len(tokens)}
+        before = message.continued_from["execution_id"] if message.continued_from else message.retry_of
+        facts: dict[str, object] = {"of": before, "tokens": len(tokens)}
         for part in _kept_portions(message.kept["state"], draft.program.max_payload_bytes):
             draft.emit("execution.restored", **facts, **part)
             facts["more"] = True
         for token in tokens:
-            draft.emit("step.retried", step=token["step"], of=message.retry_of)
+            if message.continued_from is None:
+                draft.emit("step.retried", step=token["step"], of=message.retry_of)
             _restore(draft, token)
     settle(draft)
 

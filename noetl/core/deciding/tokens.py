@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from noetl.core.deciding import join, run_start, synthesize
+from noetl.core.deciding import continuation, join, run_start, synthesize
 from noetl.core.deciding.admission import UNASKED, Admission, admit
 from noetl.core.deciding.draft import Draft
 from noetl.core.deciding.execution_end import abort, complete
@@ -83,6 +83,9 @@ def _advance(draft: Draft, tokens: list[Token], bars: str | None = None) -> None
     step = draft.step(tokens[0].step)
     if draft.state.until == step.name:
         draft.emit("execution.paused", by=draft.state.by or "cli", why=f"--until {step.name} reached")
+        return
+    if step.continues is not None and continuation.is_due(draft, step.continues, tokens):
+        continuation.hand_over(draft, step, step.continues, tokens)
         return
     arrived = run_start.Arrival.of(draft, step, tokens, bars)
     try:

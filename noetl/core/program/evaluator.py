@@ -150,6 +150,7 @@ _PLACES: Mapping[str, Callable[[Place], str]] = {
     "task": lambda place: f"set of task {place[1]}",
     "rule": lambda place: "set of a policy rule",
     "synthesize": lambda place: f"synthesize of step run {place[1]}",
+    "continue": lambda place: f"continue.input of step {place[1]}",
 }
 
 

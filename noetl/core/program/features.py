@@ -24,11 +24,18 @@ class Feature(NamedTuple):
     used_by: Callable[[Playbook], bool]
 
 
+def _continues(playbook: Playbook) -> bool:
+    return any(step.continues is not None for step in playbook.steps)
+
+
 def _claims(playbook: Playbook) -> bool:
     return any(step.loop is not None and step.loop.claim is not None for step in playbook.steps)
 
 
-FEATURES: dict[str, Feature] = {"claims": Feature(2, 3, _claims)}
+FEATURES: dict[str, Feature] = {
+    "claims": Feature(2, 3, _claims),
+    "continue": Feature(2, 3, _continues),
+}
 
 
 def language_of(playbook: Playbook) -> int:

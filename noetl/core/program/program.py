@@ -158,6 +158,14 @@ class AdmitProgram:
 
 
 @dataclass(frozen=True, slots=True)
+class ContinueProgram:
+    """From how many events on a step is where the execution goes on as another, and what that one gets."""
+
+    after_events: int
+    input: CompiledValue
+
+
+@dataclass(frozen=True, slots=True)
 class ArcProgram:
     """One compiled arc. `asks`: its guard reads how the step ended, so a failure it takes is answered."""
 
@@ -189,6 +197,7 @@ class StepProgram:
     best_effort: bool
     synthesize: model.Synthesize | None
     synthesize_from: CompiledValue | None
+    continues: ContinueProgram | None
     validate: Mapping[str, Json]
     limits: Limits
     mentions: PathSet  # of everything the worker renders, called blocks included
@@ -276,6 +285,12 @@ def compile_program(playbook: model.Playbook, kinds: Kinds, content_hash: str) -
     )
 
 
+def _continues(wanted: model.Continue | None) -> ContinueProgram | None:
+    return (
+        None if wanted is None else ContinueProgram(wanted.after_events, compile_value(plain(wanted.input)))
+    )
+
+
 def _results_read(steps: Mapping[str, StepProgram]) -> frozenset[str]:
     names = {name.rpartition(".")[2] for name in steps} | steps.keys()
     names |= {task for step in steps.values() if step.reads_itself for task in step.wants_results}
@@ -331,7 +346,7 @@ class _StepCompiler:
     def compile(self) -> StepProgram:
         """The step as a program."""
         step = self.step
-        arrival = self.reads.at(step, at.STEP_INPUT, at.STEP_LIFECYCLE, at.ADMIT, at.LOOP_IN)
+        arrival = self.reads.at(step, at.STEP_INPUT, at.STEP_LIFECYCLE, at.ADMIT, at.LOOP_IN, at.CONTINUE)
         arcs = tuple(_arc(arc, step.name) for arc in step.next.arcs)
         writes = _writes(step.set)
         output = compile_value(step.output) if step.has_output else None
@@ -366,6 +381,7 @@ class _StepCompiler:
             best_effort=step.failure_mode == "best_effort",
             synthesize=step.synthesize,
             synthesize_from=source,
+            continues=_continues(step.continues),
             validate=plain(step.validate),
             limits=effective_spec.step_limits(self.playbook.executor, step),
             mentions=mentions,

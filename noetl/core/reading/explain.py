@@ -84,7 +84,9 @@ class _Story:
     # The request and the end
 
     def _requested(self, seq: int, event: Event, data: event_data.Requested) -> None:
-        origin = f", going on from execution {data['retry_of']}" if data.get("retry_of") else ""
+        before = data.get("continued_from")
+        kept = before["execution_id"] if before else data.get("retry_of")
+        origin = f", going on from execution {kept}" if kept else ""
         parent = data.get("parent")
         by = f"step run {parent['run']} of execution {parent['execution_id']}" if parent else data.get("by")
         self.say(seq, "execution", f"requested by {by}{origin}", payload=data.get("payload"))
@@ -95,8 +97,8 @@ class _Story:
             self.say(seq, "execution", self.summary, error=data["error"])
 
     def _restored(self, seq: int, event: Event, data: event_data.Restored) -> None:
-        if data.get("more"):
-            return  # what had no room in the event before
+        if data.get("more") or self.state.continued_from is not None:
+            return  # what had no room in the event before, or what the request says already
         steps = ", ".join(data.get("steps", {})) or "nothing"
         self.say(seq, "execution", f"kept of execution {data['of']}: {steps}", steps=data.get("steps", {}))
 
@@ -113,7 +115,14 @@ class _Story:
     def _signalled(self, seq: int, event: Event, data: event_data.Signalled) -> None:
         self.say(seq, "execution", f"the signal '{data['signal']}' came", payload=data.get("payload"))
 
+    def _continued(self, seq: int, event: Event, data: event_data.Continued) -> None:
+        text = f"its log had {seq - 1} events at step '{data['step']}': it goes on as execution {data['as']}"
+        self.say(seq, "execution", text, step=data["step"], input=data["input"])
+        self.summary = f"completed: {text}"
+
     def _finished(self, seq: int, event: Event, data: event_data.Finished) -> None:
+        if self.state.continued_as is not None:
+            return
         self.summary = _ending(data, self.reasons, self.state.unanswered)
         self.say(seq, "execution", self.summary, error=data.get("error"))
 
@@ -343,6 +352,7 @@ READERS: dict[str, Callable[[_Story, int, Event, Any], None]] = {
     "execution.resumed": _Story._controlled,
     "execution.cancelled": _Story._controlled,
     "execution.signalled": _Story._signalled,
+    "execution.continued": _Story._continued,
     "workflow.finished": _Story._finished,
     "token.enqueued": _Story._enqueued,
     "token.held": _Story._held,

@@ -270,6 +270,9 @@ class Checker:
         elif shape.least is not None and not value >= shape.least:
             message = f"'{name}' is {value}, but must be at least {shape.least:g}"
             self.report(WRONG_VALUE, mark, message, f"write {shape.least:g} or more")
+        elif shape.most is not None and not value <= shape.most:
+            message = f"'{name}' is {value}, but must be at most {shape.most:.0f}"
+            self.report(WRONG_VALUE, mark, message, f"write {shape.most:.0f} or less")
         elif shape.above is not None and not value > shape.above:
             message = f"'{name}' is {value}, but must be above {shape.above:g}"
             self.report(WRONG_VALUE, mark, message, f"write a number above {shape.above:g}")

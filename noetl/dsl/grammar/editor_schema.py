@@ -398,6 +398,8 @@ def _number(shape: types.Number) -> Schema:
     schema: Schema = {"type": "integer" if shape.integer else "number"}
     if shape.least is not None:
         schema["minimum"] = shape.least
+    if shape.most is not None:
+        schema["maximum"] = shape.most
     if shape.above is not None:
         schema["exclusiveMinimum"] = shape.above
     return templated(schema) if shape.template else schema

@@ -41,6 +41,7 @@ RESERVED_NAMES = frozenset({*SCOPES, *READ_ONLY, *JINJA_NAMES})
 ITERATION_NAMES = frozenset({"parent", "index", "count"})  # bound by every loop, never written
 
 PROFILES = ("auto", "local", "distributed")
+CONTINUE_LEAST, CONTINUE_MOST = 10, 1_000_000  # events: a few begin an execution, a million are long to read
 REDUCERS = ("sum", "min", "max", "append", "union", "merge", "first", "last")
 
 # ---- executor -------------------------------------------------------------------------------------------
@@ -225,6 +226,17 @@ SYNTHESIZE = Record(
     },
 )
 
+CONTINUE = Record(
+    "continue",
+    {
+        "after_events": Key(
+            Number(integer=True, least=CONTINUE_LEAST, most=CONTINUE_MOST, template=False),
+            "Events of the log from which on the execution goes on as another; 50000 by default.",
+        ),
+        "input": Key(FreeMap(), "What lies over the workload of the one that goes on."),
+    },
+)
+
 STEP_SPEC = Record(
     "step.spec",
     {
@@ -232,6 +244,7 @@ STEP_SPEC = Record(
         "pool": Key(Text(), "The worker pool."),
         "timeout": Key(SECONDS, "Seconds the step may take; the same as policy.lifecycle.timeout_s."),
         "synthesize": Key(SYNTHESIZE, "Extend the workflow with a fragment this step returns."),
+        "continue": Key(CONTINUE, "Go on here with a fresh log once this one is long."),
         "limits": Key(LIMITS, "Bounds of this step."),
         "result": Key(RESULT, "Where large payloads go."),
         "validate": Key(VALIDATE, "JSON Schemas of input and output."),

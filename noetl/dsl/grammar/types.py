@@ -32,10 +32,11 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number within bounds; `above` excludes its bound, `least` includes it."""
+    """A number within bounds; `above` excludes its bound, `least` and `most` include theirs."""
 
     integer: bool = False
     least: float | None = None
+    most: float | None = None
     above: float | None = None
     template: bool = True
 

@@ -12,6 +12,7 @@ from noetl.dsl.rules import (
     arcs,
     bare_names,
     code,
+    continuation,
     failures,
     keychain,
     loops,
@@ -31,7 +32,7 @@ Rule = Callable[[RuleContext], Iterator[Diagnostic]]
 
 _MODULES = (
     steps, arcs, failures, pipelines, policies, code, scopes, bare_names, loops, keychain, references,
-    workbook, settings, other_meanings,
+    workbook, settings, other_meanings, continuation,
 )  # fmt: skip
 RULES: tuple[Rule, ...] = tuple(rule for module in _MODULES for rule in module.RULES)
 

@@ -163,10 +163,13 @@ async def list_executions(
         str | None, Query(max_length=200, description="Who asked for them; @me: who asks now")
     ] = None,
     children: Annotated[bool, Query(description="Whether children of others are listed too")] = True,
+    continued: Annotated[
+        bool, Query(description="Whether those that went on as another are listed too, not the last alone")
+    ] = False,
     cursor: Cursor = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> Response:
-    """Executions, the newest first."""
+    """Executions, the newest first; of those that went on from one another the last."""
     find = Find(
         status=status,
         path=path,
@@ -177,6 +180,7 @@ async def list_executions(
         parent=parent,
         by=who_asks(request).name if by == ME else by,
         children=children,
+        continued=continued,
         cursor=cursor,
         limit=limit,
     )

@@ -130,7 +130,7 @@ async def page(request: Request, execution_id: ExecutionId) -> Response:
     front = front_of(request)
     summary = await front.execution(execution_id)
     reading = await readings_of(request).newest(execution_id)  # after the summary, never behind it
-    children = await front.executions(Find(parent=execution_id, limit=CHILDREN))
+    children = await front.executions(Find(parent=execution_id, continued=False, limit=CHILDREN))
     now = int(time.time() * 1000)
     return reply(
         {

@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 d375bd4dd14395f216ed7192b2450630f0ca44be26a0afa40e8ff461776bc3ca); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 bbcf1ff016ca6a0c55a515303109d22c2094167fc9c4cc24ff5a23acf90c94e0); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -227,7 +227,7 @@ export interface paths {
         };
         /**
          * List Executions
-         * @description Executions, the newest first.
+         * @description Executions, the newest first; of those that went on from one another the last.
          */
         get: operations["list_executions_api_v1_executions_get"];
         put?: never;
@@ -1469,6 +1469,8 @@ export interface components {
          */
         ExecutionAnswer: {
             by: string | null;
+            continued_as: string | null;
+            continued_from: string | null;
             counts: components["schemas"]["Counts"];
             ctx: Obj;
             duration_ms: number;
@@ -1498,6 +1500,8 @@ export interface components {
          * @description An execution as lists show it.
          */
         ExecutionItem: {
+            continued_as: string | null;
+            continued_from: string | null;
             counts: components["schemas"]["Counts"] | null;
             duration_ms: number;
             ended_at: string | null;
@@ -1710,6 +1714,8 @@ export interface components {
          */
         LegacyExecutionAnswer: {
             by: string | null;
+            continued_as: string | null;
+            continued_from: string | null;
             counts: components["schemas"]["Counts"];
             ctx: Obj;
             duration_ms: number;
@@ -2408,6 +2414,12 @@ export interface components {
          * @description What lists show of an execution; times in milliseconds.
          */
         SummaryView: {
+            /** @default null */
+            chain?: string | null;
+            /** @default null */
+            continued_as?: string | null;
+            /** @default null */
+            continued_from?: string | null;
             /** @default null */
             due_at?: number | null;
             /** @default null */
@@ -3117,6 +3129,8 @@ export interface operations {
                 by?: string | null;
                 /** @description Whether children of others are listed too */
                 children?: boolean;
+                /** @description Whether those that went on as another are listed too, not the last alone */
+                continued?: boolean;
                 /** @description Where the page before ended */
                 cursor?: string | null;
                 limit?: number;

@@ -65,3 +65,18 @@ test('a ring of many steps keeps the arc that closes it', () => {
   const arcs = names.map((name, index) => arc(name, names[(index + 1) % 50] ?? ''))
   expect(Object.keys(layoutGraph(shape(names, arcs), {}).arcs)).toHaveLength(50)
 })
+
+test('an arc from a step to itself goes out at its right side and comes back there', () => {
+  const graph = shape(['a', 'b'], [arc('a', 'b'), arc('b', 'b', 0, 'x'), arc('b', 'b', 1)])
+  const { nodes, arcs, width } = layoutGraph(graph, {})
+  const right = (nodes.b?.x ?? 0) + NODE_WIDTH
+  for (const route of [arcs['b#0'], arcs['b#1']]) {
+    const [first, ...rest] = route?.points ?? []
+    expect(first?.x).toBe(right)
+    expect(rest.at(-1)?.x).toBe(right)
+    expect(rest.at(-1)?.y).toBeLessThan(first?.y ?? 0)
+    expect(rest[0]?.x).toBeGreaterThan(right)
+    expect(rest[0]?.x).toBeLessThan(width)
+  }
+  expect(arcs['b#1']?.points[1]?.x).toBeGreaterThan(arcs['b#0']?.points[1]?.x ?? 0)
+})

@@ -10,6 +10,7 @@ export interface Point {
 export interface Route {
   points: { x: number; y: number }[]
   label: { x: number; y: number } | null
+  beside?: boolean // its words stand beside the line, not on it
 }
 
 export const NODE_WIDTH = 208
@@ -22,6 +23,7 @@ const CHAIN_STEPS = 40 // steps; below it every step is placed by dagre itself, 
 const GAP = 54
 const MARGIN = 16
 const LABEL_GAP = 72
+const BULGE = 36 // how far an arc from a step to itself goes out
 
 export const LABEL_WIDTH = 208
 const labelWidth = (when: string): number => Math.min(LABEL_WIDTH, 28 + 6.7 * guardText(when).length)
@@ -80,7 +82,17 @@ export function layoutGraph(shape: Shape, extraHeights: Record<string, number>):
   }
   const arcs: Record<string, Route> = {}
   for (const arc of inner) arcs[`${arc.from}#${arc.order}`] = straightRoute(nodes, arc, height(arc.from))
+  const loops = shape.arcs.filter((arc) => arc.from === arc.to && arc.from in nodes)
+  let right = 0
+  for (const [place, arc] of loops.entries()) {
+    const earlier = loops.slice(0, place).filter((other) => other.from === arc.from).length
+    const route = loopRoute(nodes[arc.from] ?? { x: 0, y: 0 }, height(arc.from), arc, earlier)
+    arcs[`${arc.from}#${arc.order}`] = route
+    const words = arc.when !== null ? labelWidth(arc.when) : 0
+    right = Math.max(right, ...route.points.map(({ x }) => x + words))
+  }
   for (const edge of graph.edges()) {
+    if ((edge.name ?? '') in arcs) continue // drawn already: dagre only kept room for it
     const dagreEdge = graph.edge(edge) as { points: { x: number; y: number }[]; x?: number; y?: number }
     attachEnds(dagreEdge.points, graph.node(edge.v) as Box, graph.node(edge.w) as Box)
     const label =
@@ -88,7 +100,8 @@ export function layoutGraph(shape: Shape, extraHeights: Record<string, number>):
     arcs[edge.name ?? ''] = { points: dagreEdge.points, label }
   }
   const size = graph.graph() as { width?: number; height?: number }
-  return { nodes, arcs, width: size.width ?? 0, height: size.height ?? 0 }
+  const width = Math.max(size.width ?? 0, right ? right + MARGIN : 0)
+  return { nodes, arcs, width, height: size.height ?? 0 }
 }
 
 /** One chain and nothing else: there is nothing to think about. */
@@ -148,6 +161,24 @@ function straightRoute(nodes: Record<string, Point>, arc: GraphArc, height: numb
   }
 }
 
+/** An arc from a step to itself: out at its right side and back in above, further out the more there are. */
+function loopRoute(at: Point, height: number, arc: GraphArc, earlier: number): Route {
+  const x = at.x + NODE_WIDTH
+  const [out, back] = [at.y + height * 0.78, at.y + height * 0.3]
+  const far = x + BULGE * (earlier + 1)
+  const beside = arc.when !== null ? labelWidth(arc.when) / 2 : 0
+  return {
+    points: [
+      { x, y: out },
+      { x: far, y: out },
+      { x: far, y: back },
+      { x, y: back },
+    ],
+    label: arc.when !== null ? { x: far + beside - BULGE / 4, y: (out + back) / 2 } : null,
+    beside: true,
+  }
+}
+
 interface Box {
   x: number
   y: number
@@ -166,7 +197,8 @@ function attachEnds(points: { x: number; y: number }[], from: Box, to: Box): voi
 }
 
 /** Where the line of a route passes nearest to the place that was kept for its words. */
-export function middle({ points, label }: Route): { x: number; y: number } {
+export function middle({ points, label, beside }: Route): { x: number; y: number } {
+  if (beside && label) return label
   const distance = (point: { x: number; y: number }) =>
     label ? Math.hypot(point.x - label.x, point.y - label.y) : 0
   const inner = points.slice(1, -1)

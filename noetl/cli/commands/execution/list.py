@@ -29,9 +29,12 @@ NONE = "no executions; start one with: noetl run FILE"
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="How many."
 )
 @click.option("--all", "children", is_flag=True, help="Also those that other executions started.")
+@click.option("--continued", is_flag=True, help="Also those that went on as another execution.")
 @options.server
 @options.as_json
-async def command(status: str | None, path: str | None, limit: int, *, children: bool, as_json: bool) -> None:
+async def command(
+    status: str | None, path: str | None, limit: int, *, children: bool, continued: bool, as_json: bool
+) -> None:
     """List the newest executions of this project, or of the server."""
     from noetl.cli.connection.connection import connect, has_data
     from noetl.cli.connection.embedded_engine import current_settings
@@ -41,7 +44,7 @@ async def command(status: str | None, path: str | None, limit: int, *, children:
     rows: list[ExecutionItem] = []
     if has_data(settings):
         async with connect(settings) as connection:
-            find = Find(status=status, path=path, children=children)
+            find = Find(status=status, path=path, children=children, continued=continued)
             rows = await _rows(connection, find, limit)
     others = "" if children else "(--all: also those that other executions started)"
     empty = (
@@ -78,6 +81,8 @@ def _line(row: ExecutionItem) -> str:
     if row["ended_at"] is not None and row["counts"] is None:
         replay = f"noetl execution replay {row['execution_id']}{options.server_flag()}"
         flawed = f"  (what was kept of it cannot be read; check its log with: {replay})"
+    if row["continued_as"] is not None:
+        status = "continued"
     return (
         f"{row['execution_id']}  {status:<11}  {moment}  {duration(row['duration_ms']):>12}  "
         f"{playbook['path']} v{playbook['version']}{flawed}"

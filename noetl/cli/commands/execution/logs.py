@@ -14,15 +14,19 @@ from noetl.ports.answers import LogLine
 @click.option("--step", metavar="S", help="Only tasks of a step.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line of the log.")
 async def command(execution: str, step: str | None, as_json: bool) -> None:
-    """Print what tasks wrote to their output: each line with its step, task and iteration."""
-    from noetl.cli.commands.execution.pages import lines
+    """Print what tasks wrote to their output: each line with its step, task and iteration.
+
+    Of an execution that went on as another also what came then.
+    """
+    from noetl.cli.commands.execution.pages import chain, lines
     from noetl.cli.connection.connection import connect_execution
 
     count = 0
     async with connect_execution(execution) as (connection, execution_id):
-        async for line in lines(connection.front, execution_id, step):
-            count += 1
-            emit(msgspec.json.encode(line).decode() if as_json else _log_line(line))
+        async for member in chain(connection.front, execution_id):
+            async for line in lines(connection.front, member, step):
+                count += 1
+                emit(msgspec.json.encode(line).decode() if as_json else _log_line(line))
     if not count:
         note("no task printed anything")
 

@@ -22,6 +22,14 @@ async def envelopes(
         first = page[-1]["seq"] + 1
 
 
+async def chain(front: Front, execution_id: str) -> AsyncIterator[str]:
+    """An execution and those that went on from it, one after the other."""
+    following: str | None = execution_id
+    while following is not None:
+        yield following
+        following = (await front.execution(following)).get("continued_as")
+
+
 async def lines(front: Front, execution_id: str, step: str | None) -> AsyncIterator[LogLine]:
     """Every line that tasks wrote to their output."""
     first = 1

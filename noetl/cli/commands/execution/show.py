@@ -47,10 +47,12 @@ def _lines(result: ExecutionAnswer) -> list[str]:
             f"error      {explain_text.error(result['error'])}",
             *detail_lines(result["error"], " " * 11),
         ]
-    for key in ("parent", "retry_of", "output", "ctx"):
+    for key in ("parent", "retry_of", "continued_from", "continued_as", "output", "ctx"):
         value = result[key]
         if value not in (None, {}):
-            lines.append(f"{key:<9}  {value if isinstance(value, str) else short_json(value, 2000)}")
+            lines.append(
+                f"{key.replace('_', ' '):<9}  {value if isinstance(value, str) else short_json(value, 2000)}"
+            )
     width = width_of(result["steps"])
     for name, step in result["steps"].items():
         runs = f"  {step['runs']} runs" if step["runs"] > 1 else ""

@@ -64,6 +64,16 @@ export function Header({ summary, history, inside, link, children }: Props) {
             <ExecutionLink id={summary.retry_of} />
           </Fact>
         )}
+        {summary.continued_from && (
+          <Fact name="continued from">
+            <ExecutionLink id={summary.continued_from} />
+          </Fact>
+        )}
+        {summary.continued_as && (
+          <Fact name="goes on as">
+            <ExecutionLink id={summary.continued_as} />
+          </Fact>
+        )}
         <Children items={inside} />
         <History history={history} />
       </div>

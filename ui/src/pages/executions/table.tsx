@@ -148,11 +148,11 @@ function PlaybookLink({ item, onPath }: { item: ExecutionItem; onPath?: (path: s
 }
 
 function Origin({ item }: { item: ExecutionItem }) {
-  const source = item.retry_of ?? item.parent
+  const source = item.retry_of ?? item.continued_from ?? item.parent
   if (!source) return <>–</>
   return (
     <Link href={`/executions/${source}`} className="whitespace-nowrap hover:underline">
-      {item.retry_of ? 'goes on from ' : 'child of '}
+      {item.retry_of ? 'goes on from ' : item.continued_from ? 'continued from ' : 'child of '}
       <span className="font-mono">{shortId(source)}</span>
     </Link>
   )
