@@ -153,7 +153,7 @@ histories: setup ## record executions over every feature with this release, for 
 
 # Of the newest release that is not this one: a release is built once, and the next names its commit here. Its web pages
 # are left out, since tests of upgrades look at none.
-PREVIOUS := 10837f209bb3af5edbc9fe2912fcf09f2ef1b5a8
+PREVIOUS := 596ebad3e0229fe1768afeb2a1e2651468ea1256
 
 previous-release: setup ## build the wheel of the release before this one again, for the tests of upgrades
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT \
