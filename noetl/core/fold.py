@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
-from noetl.core import claimed_rows, event_data, state_bounds
+from noetl.core import claimed_rows, event_data, loop_iterations, state_bounds
 from noetl.core.event import CATALOGUE, TERMINAL, Event, step_of
-from noetl.core.shapes import ErrorObject, IterationRecord, Output
+from noetl.core.shapes import IterationRecord, Output
 from noetl.core.state import (
-    DONE,
     FAILED,
     PENDING,
     RUNNING,
@@ -28,14 +27,12 @@ from noetl.core.state import (
     Token,
 )
 from noetl.core.values import patch, scheduling_scopes
-from noetl.core.values.error_details import short
 from noetl.core.values.output import result_of
 from noetl.errors import InvariantViolation
 
 Transition = Callable[[State, Event, Any], None]  # the data is that of its event: event_data.py
 _NOTHING: dict[str, Any] = {}
 QUICK_MS = 20  # an iteration that takes less is over in next to no time
-ERRORS_KEPT = 100  # of a loop, those with the lowest indexes
 
 
 def evolve(state: State, event: Event) -> State:
@@ -106,7 +103,7 @@ def _loop_restored(state: State, event: Event, data: event_data.LoopRestored) ->
     if "batch" in data:
         claimed_rows.add(finished.loop, data["batch"])
     for index, outcome in data["iterations"].items():
-        _note_done(finished.loop, int(index), outcome)
+        loop_iterations.note_done(finished.loop, int(index), outcome)
         if finished.loop.claims is not None:
             claimed_rows.let_go(finished.loop.claims, int(index))
 
@@ -342,26 +339,8 @@ def _iteration_done(state: State, event: Event, data: IterationRecord) -> None:
     if index is None or loop is None:
         run.outcomes[event.at or ""] = data
         return
-    _note_done(loop, index, data)
+    loop_iterations.note_done(loop, index, data)
     _settle_iteration(state, run, event, index)
-
-
-def _note_done(loop: LoopState, index: int, data: IterationRecord) -> None:
-    loop.marks[index] = DONE
-    loop.done += 1
-    if not data:
-        return
-    output = data.get("output") or _NOTHING
-    if loop.claims is not None:
-        pass  # nobody knows how many there will be: they are in the log alone
-    elif output.get("data") is not None:
-        loop.outputs[str(index)] = output["data"]
-    elif "part" in output:
-        loop.parts[str(index)] = output["part"]
-    elif "ref" in output:
-        loop.refs[str(index)] = output["ref"]
-    if data.get("writes"):
-        loop.writes[str(index)] = data["writes"]
 
 
 def _iteration_failed(state: State, event: Event, data: IterationRecord) -> None:
@@ -374,19 +353,8 @@ def _iteration_failed(state: State, event: Event, data: IterationRecord) -> None
         return
     loop.marks[index] = FAILED
     loop.failed += 1
-    _note_error(loop, index, data["error"])
-    if len(loop.errors) > ERRORS_KEPT:
-        del loop.errors[str(max(int(place) for place in loop.errors))]
+    loop_iterations.note_error(loop, index, data["error"])
     _settle_iteration(state, run, event, index)
-
-
-def _note_error(loop: LoopState, index: int, error: ErrorObject) -> None:
-    """The error with the lowest index stands first and in full: a failed loop fails with it."""
-    first = next(iter(loop.errors), None)
-    if first is None or int(first) < index:
-        loop.errors[str(index)] = error if first is None else short(error)
-    else:
-        loop.errors = {str(index): error, **loop.errors, first: short(loop.errors[first])}
 
 
 def _settle_iteration(state: State, run: Run, event: Event, index: int) -> None:
@@ -487,15 +455,7 @@ def _lease_expired(state: State, event: Event, data: event_data.LeaseMoved) -> N
     lease.progressed = False
     loop = state.runs[lease.run].loop
     if loop is not None and lease.claim is None:
-        _release_marks(loop, lease)
-
-
-def _release_marks(loop: LoopState, lease: Lease) -> None:
-    """Iterations that were running under a lost lease wait again."""
-    marks = loop.marks
-    for index in range(lease.lo or 0, loop.total if lease.hi is None else lease.hi):
-        if marks[index] == RUNNING:
-            marks[index] = PENDING
+        loop_iterations.release(loop, lease)
 
 
 def _lease_closed(state: State, event: Event, data: event_data.LeaseMoved) -> None:

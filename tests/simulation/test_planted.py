@@ -8,7 +8,7 @@ import pytest
 
 from noetl.adapters.memory.store import MemoryStore
 from noetl.control.engine import Engine
-from noetl.core import fold
+from noetl.core import fold, loop_iterations
 from noetl.core.deciding import execution_end, join, operator_commands, report
 from noetl.core.deciding.report_check import ReportCheck
 from noetl.core.event_data import LeaseMoved
@@ -91,13 +91,13 @@ def _without_batch(row: Any) -> Any:
 
 def iterations_count_twice(patch: pytest.MonkeyPatch) -> None:
     """The first iteration of a loop is counted again."""
-    right = fold._note_done
+    right = loop_iterations.note_done
 
     def wrong(state: Any, index: int, data: Any) -> None:
         right(state, index, data)
         state.done += index == 0
 
-    patch.setattr(fold, "_note_done", wrong)
+    patch.setattr(loop_iterations, "note_done", wrong)
 
 
 def loops_end_one_too_early(patch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ from noetl.core.program.features import row_format_of
 from noetl.core.program.template_reads import TemplateReads
 from noetl.dsl import effective_spec, model
 from noetl.dsl import template_scope as at
-from noetl.dsl.model import CLAIM
 from noetl.dsl.net.routing import asks
 from noetl.dsl.net.workflow_graph import Graph
 from noetl.dsl.sugar.labels import merged, name_of
@@ -24,9 +23,7 @@ from noetl.dsl.tool_kind import Kind, Kinds
 from noetl.dsl.yaml.tree import plain
 from noetl.json_value import Json, JsonObject
 
-Limits: TypeAlias = Mapping[
-    str, Any
-]  # numbers where the grammar asks for them, else as the author wrote them
+Limits: TypeAlias = Mapping[str, Any]  # numbers where the grammar asks for them, else as written
 TaskSpec: TypeAlias = Mapping[str, Any]  # rendered; the grammar has said what stands where
 
 
@@ -424,13 +421,13 @@ class _StepCompiler:
         task = _task(
             0,
             claim.task,
-            {CLAIM: 0},
+            {model.CLAIM: 0},
             compile_value(self._spec_of(claim.task)),
             self.kinds.get(claim.task.kind),
             self.reads.of_claim(self.step),
         )
         return ClaimProgram(
-            pipeline=_of_tasks((task,), {CLAIM: 0}, PathSet()),
+            pipeline=_of_tasks((task,), {model.CLAIM: 0}, PathSet()),
             batch=compile_value(claim.batch),
             prefetch=compile_value(claim.prefetch),
             max_batches=compile_value(claim.max_batches),
