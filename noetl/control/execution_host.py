@@ -57,6 +57,10 @@ class ExecutionHost(Protocol):
     async def pick_up(self, execution_id: str) -> LoadedExecution:
         """Go on with an execution that nobody runs."""
 
+    def forget(self, execution_id: str) -> None:
+        """Drop what is in memory of an execution: only its log counts."""
+        ...
+
     def in_memory(self, execution_id: str) -> LoadedExecution | None:
         """An execution that runs here."""
 

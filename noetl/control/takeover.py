@@ -63,6 +63,9 @@ class Takeover:
         again = [execution_id for execution_id in again if owned.is_away(execution_id)]
         batch = await host.store.take_over(host.owner, host.lease_ms, again, owned.left.now(), BATCH)
         owned.dropped.difference_update(again)
+        for claimed in batch:
+            if claimed.summary.execution_id not in again:
+                host.forget(claimed.summary.execution_id)  # it is here from before another owned it
         ids = (claimed.summary.execution_id for claimed in batch)
         owned.dropped.update(execution_id for execution_id in ids if owned.is_away(execution_id))
         return batch

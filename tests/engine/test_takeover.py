@@ -105,3 +105,27 @@ async def test_work_that_comes_again_to_the_worker_that_had_it_is_done_once(tmp_
     [expired] = ran.named("lease.expired")
     assert (ran.status, expired["data"]["why"], expired["data"]["takeovers"]) == ("completed", why, takeovers)
     assert len(ran.named("task.done")) == 2
+
+
+async def test_what_another_owned_in_between_is_read_again_when_it_comes_back(tmp_path):
+    async with engine(tmp_path) as made, engine(tmp_path, made) as other:
+        execution_id = await begin(
+            made,
+            playbook(
+                "- {step: start, tool: {kind: wait, input: {signal: go}}, next: {arcs: [{step: last}]}}\n"
+                "- {step: last, tool: {kind: wait, input: {signal: end}}}"
+            ),
+        )
+        state = made.engine.live_state(execution_id)
+        await until(made, lambda: any(run.parked for run in state.runs.values()))
+        known = made.store._executions[execution_id]
+        known.owned_until = 0  # its heartbeats did not arrive
+        assert await other.engine.pick_up_due() == 1
+        await control(other, execution_id, "signal", name="go")
+        await until(other, lambda: "last.1" in other.engine.live_state(execution_id).runs)
+        known.owned_until = 0
+        other.engine._owned.executions.pop(execution_id)  # it dies
+        assert await made.engine.pick_up_due() == 1
+        assert "last.1" in made.engine.live_state(execution_id).runs
+        await control(made, execution_id, "signal", name="end")
+        assert (await finish(made, execution_id)).status == "completed"

@@ -19,6 +19,7 @@ BLOCK = 125  # seeds of one test
 BLOCKS = 40 if os.environ.get("CI") == "true" else 1
 # Seeds that found something, and what.
 FOUND = {
+    318: "a server that got an execution back stood still with what it knew of it before",
     1084: "a child that nobody waits for was paused with its parent, and never resumed",
     413: "whoever told an execution something was answered with a bug when its log could not be read",
 }
