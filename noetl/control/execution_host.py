@@ -59,7 +59,6 @@ class ExecutionHost(Protocol):
 
     def forget(self, execution_id: str) -> None:
         """Drop what is in memory of an execution: only its log counts."""
-        ...
 
     def in_memory(self, execution_id: str) -> LoadedExecution | None:
         """An execution that runs here."""

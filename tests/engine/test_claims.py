@@ -480,13 +480,13 @@ async def test_no_row_is_worked_on_whose_batch_the_store_refused(tmp_path):
 async def test_planted_rows_that_go_out_before_they_are_committed_are_noticed(tmp_path, monkeypatch):
     right = Engine._commit
 
-    async def wrong(self, live, before, rows, decisions):
+    async def wrong(self, live, before, rows, decisions, *more):
         for decision in decisions:
             for command in decision.commands:
                 self._dispatch.carry_out(live, command)
             decision.commands = []
         await asyncio.sleep(0.05)
-        await right(self, live, before, rows, decisions)
+        await right(self, live, before, rows, decisions, *more)
 
     monkeypatch.setattr(Engine, "_commit", wrong)
     assert await too_early(tmp_path) != []

@@ -34,7 +34,8 @@ NAMES = """
     duplicate-step duplicate-label duplicate-keychain-entry duplicate-set-target bad-set-target read-only-target
     unknown-step unknown-label unknown-block unknown-entry-step unknown-final-step unknown-keychain-entry
     bad-template template-not-allowed unquoted-template bad-json-schema json-schema-too-large
-    keychain-not-here reference-name not-a-reference synthesize-in-loop
+    keychain-not-here reference-name not-a-reference synthesize-in-loop continue-at-join
+    claim-not-here claim-decision
 """
 BEYOND_SCHEMA = frozenset(NAMES.split())
 

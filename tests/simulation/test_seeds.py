@@ -20,6 +20,8 @@ ELSEWHERE = {
     "loop.restored",
     "event.rejected",
     "execution.continued",
+    "loop.claimed",
+    "loop.claim.failed",
 }
 ELSEWHERE |= {"step.retried", "execution.cancelled", "token.discarded"}
 ELSEWHERE |= {"child.waiting"}  # not among every hundred: a child that waits alone, while its parent lives

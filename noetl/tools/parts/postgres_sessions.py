@@ -3,7 +3,6 @@
 A session is tidied before another statement, or another execution, has it. The pool connects and tidies.
 """
 
-import asyncio
 import re
 from collections import OrderedDict, deque
 from contextlib import suppress
@@ -11,6 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import asyncio
+
     from asyncpg import Connection, Pool
 
 TEXTS_KEPT = 128  # tasks of a loop bring the same text again and again
@@ -76,6 +77,8 @@ class Sessions:
 
     async def _wait(self, purpose: str) -> "Connection | None":
         """A session that is handed on for the same purpose; None: there is room for one from the pool."""
+        import asyncio
+
         turn: asyncio.Future[Connection | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((purpose, turn))
         try:
@@ -134,12 +137,16 @@ class Sessions:
     # Keeping
 
     def _keep(self, connection: "Connection", purpose: str) -> None:
+        import asyncio
+
         self._kept[connection] = (purpose, asyncio.get_running_loop().time())
         if self._sweeping is None:
             self._sweeping = asyncio.create_task(self._sweep())
 
     async def _sweep(self) -> None:
         """Tidy what waits for its statement in vain."""
+        import asyncio
+
         now = asyncio.get_running_loop().time
         while self._kept:
             await asyncio.sleep(KEPT_S)

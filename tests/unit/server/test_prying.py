@@ -65,7 +65,7 @@ ODD = (
     "'||pg_sleep(10)--",
     "a" * 200,
 )
-MEANT = {("text", "TESTS/HELLO"), ("since", "-1")}  # case does not matter; a number is a moment
+MEANT = {("text", "TESTS/HELLO"), ("since", "-1"), ("path", "*")}  # case is nothing, a number a moment, * any
 FILTERS = ("path", "text", "cursor", "prefix", "parent", "status", "since", "until", "limit", "children")
 
 

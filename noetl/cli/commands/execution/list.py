@@ -46,10 +46,8 @@ async def command(
         async with connect(settings) as connection:
             find = Find(status=status, path=path, children=children, continued=continued)
             rows = await _rows(connection, find, limit)
-    others = "" if children else "(--all: also those that other executions started)"
-    empty = (
-        f"no such executions; see all with: noetl execution list {others}".strip() if status or path else NONE
-    )
+    others = "" if children else " (with --all also those that other executions started)"
+    empty = f"no such executions{others}; see all with: noetl execution list" if status or path else NONE
     emit_list(rows, _line, fields=dict, empty=empty, as_json=as_json)
 
 
