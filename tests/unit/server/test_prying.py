@@ -65,7 +65,8 @@ ODD = (
     "'||pg_sleep(10)--",
     "a" * 200,
 )
-MEANT = {("text", "TESTS/HELLO"), ("since", "-1"), ("path", "*")}  # case is nothing, a number a moment, * any
+# Case does not matter, a number is a moment, and a path may be a pattern.
+MEANT = {("text", "TESTS/HELLO"), ("since", "-1"), ("path", "*"), ("path", "tests/*")}
 FILTERS = ("path", "text", "cursor", "prefix", "parent", "status", "since", "until", "limit", "children")
 
 
