@@ -73,6 +73,7 @@ class WorkerLeases:
         self._workers: dict[str, WorkerInfo] = {}
         self._abandoned: dict[str, float] = {}  # until when leases of executions that nobody runs are stopped
         self._hinting = False
+        self._closing = False  # nothing more is given out: whoever has the executions next does so
         self._hearing = SilenceClock(lease_s)
         self.needs: Callable[[WorkOrder], frozenset[str]] = lambda order: frozenset()
         self.on_return: Callable[[WorkOrder], None] = lambda order: None
@@ -228,6 +229,8 @@ class WorkerLeases:
         self, worker: WorkerInfo, orders: Waiting, room: int, first: str | None, *, unasked: bool = False
     ) -> list[WorkOrder]:
         """Take out what a worker can do; with a playbook that it has not had it must ask."""
+        if self._closing:
+            return []
         kinds = frozenset(worker.hello.kinds)
 
         def fits(order: WorkOrder) -> bool:
@@ -264,6 +267,14 @@ class WorkerLeases:
             return worker is None
         worker.programs.add(digest)
         return True
+
+    def close(self) -> None:
+        """Give out nothing more."""
+        self._closing = True
+
+    def given_out(self) -> list[Key]:
+        """The leases that are with workers."""
+        return [key for key, lease in self._held.items() if lease.worker_id is not None]
 
     def reported(self, execution_id: str, lease: str, epoch: int, worker_id: str) -> None:
         """A worker reported on a lease that it holds."""

@@ -38,6 +38,9 @@ from noetl.worker.retrying_results import PatientPayloads
 
 POSTGRES = ("postgres://", "postgresql://")
 
+BEGIN_S = 2.0  # a server that stops waits so long for orders that are out to begin
+LOOK_S = 0.01
+
 
 @asynccontextmanager
 async def opened_store(settings: Settings) -> AsyncIterator[Store]:
@@ -162,6 +165,20 @@ async def _with_workers(
         link.open(worker_api, leasing)
         async with _clockwork(plane, worker_api, *link.jobs):
             yield Serving(plane, server_id, leasing, link.acceptors)
+            leasing.close()
+            await _all_begun(plane, leasing)
+
+
+async def _all_begun(plane: Plane, leasing: WorkerLeases) -> None:
+    """Wait a little until the log says with whom each order is that is out: the next owner reads it there."""
+    for _ in range(int(BEGIN_S / LOOK_S)):
+        states = (
+            (plane.engine.live_state(execution_id), lease) for execution_id, lease in leasing.given_out()
+        )
+        leases = (state.leases.get(lease) for state, lease in states if state is not None)
+        if all(lease is None or lease.worker is not None for lease in leases):
+            return
+        await asyncio.sleep(LOOK_S)
 
 
 @asynccontextmanager
