@@ -1,6 +1,7 @@
 """Records the executions of this release: `python -m tests.histories`, into a folder named by its version.
 
-A release is recorded once, when it is made. Its files are never written again: they are what is to be read.
+A scenario is recorded once by a release. Its file is never written again: it is what is to be read. So what a
+release is given before it is made gets its files beside those that are there.
 """
 
 import asyncio
@@ -19,7 +20,8 @@ from noetl.control.history import rows_of
 from noetl.ports.store import Find, Store
 from tests.histories.history import FOLDER, History, RecordedLog, packed, recorded, write
 from tests.histories.player import play
-from tests.histories.scenarios import SCENARIOS, Scenario
+from tests.histories.scenario import Scenario
+from tests.histories.scenarios import SCENARIOS
 from tests.servers import PostgresServer
 
 
@@ -35,7 +37,8 @@ async def record(scenario: Scenario, name: str, store: Store, folder: Path) -> H
         for summary in (await asyncio.gather(*(store.summary(entry.execution_id) for entry in summaries)))
         if await _belongs(store, summary.execution_id, execution_id)
     }
-    ended = msgspec.json.decode(logs[execution_id].summary.result or b"{}")
+    last = await store.newest(execution_id)
+    ended = msgspec.json.decode(last.result or b"{}")
     if ended["status"] != scenario.ends:
         sys.exit(f"{scenario.name} ended {ended['status']}, not {scenario.ends}: {ended['error']}")
     playbooks = [
@@ -57,26 +60,29 @@ async def record(scenario: Scenario, name: str, store: Store, folder: Path) -> H
 
 
 async def _belongs(store: Store, execution_id: str, ancestor: str) -> bool:
+    """Whether an execution is another, was called by it, or went on from it."""
     while execution_id != ancestor:
-        parent = (await store.summary(execution_id)).parent
-        if parent is None:
+        summary = await store.summary(execution_id)
+        before = summary.continued_from or summary.parent
+        if before is None:
             return False
-        execution_id = parent
+        execution_id = before
     return True
 
 
 async def main() -> None:
-    """Record every scenario, by turns from SQLite and PostgreSQL."""
+    """Record every scenario that this release has not, by turns from SQLite and PostgreSQL."""
     target = FOLDER / __version__
-    if target.exists():
-        sys.exit(f"{target} is there: a release is recorded once; for a new one raise noetl.__version__")
+    wanted = [scenario for scenario in SCENARIOS if not (target / f"{scenario.name}.json").exists()]
+    if not wanted:
+        sys.exit(f"{target} has every scenario: each is recorded once; for a new release raise its version")
     with tempfile.TemporaryDirectory() as name, PostgresServer.start() as server:
         folder = Path(name)
         stores: dict[str, Store] = {
             "sqlite": SqliteStore(str(folder / "noetl.db")),
             "postgresql": await PostgresStore.open(server.new_database()),
         }
-        for number, scenario in enumerate(SCENARIOS):
+        for number, scenario in enumerate(wanted):
             kind = list(stores)[number % 2]
             file = write(await record(scenario, kind, stores[kind], folder), target)
             sys.stdout.write(f"{file.relative_to(FOLDER)}: {kind}, {file.stat().st_size:,} bytes\n")

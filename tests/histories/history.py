@@ -65,8 +65,15 @@ class History(msgspec.Struct):
     status: str
     output: Json
     playbooks: list[PlaybookText]
-    logs: dict[str, RecordedLog]  # the execution, and its children
+    logs: dict[str, RecordedLog]  # the execution, those that went on from it, and the children of all
     payloads: dict[str, str] = {}  # compressed, as base64
+
+    def chain(self) -> list[str]:
+        """The execution, and those that went on from one another behind it."""
+        members = [self.execution_id]
+        while (following := self.logs[members[-1]].summary.continued_as) is not None:
+            members.append(following)
+        return members
 
 
 def files() -> list[Path]:
@@ -106,23 +113,29 @@ def packed(body: bytes) -> str:
     return b64encode(zlib.compress(body, 9)).decode()
 
 
-async def restored(history: History, rows: int | None = None) -> tuple[MemoryStore, MemoryResults]:
-    """A store that has a history, or so many of its rows and of the children what there was by then."""
+async def restored(
+    history: History, last: str | None = None, rows: int | None = None
+) -> tuple[MemoryStore, MemoryResults]:
+    """A store that has a history: all of it, or of its chain up to so many rows of one, and what there was by then."""
     store, results = MemoryStore(now_ms), MemoryResults(now_ms)
     for entry in history.playbooks:
         await store.register(entry.path, entry.hash, entry.text, None)
-    own = history.logs[history.execution_id].rows
-    until = None if rows is None else own[rows - 1].ts
-    for execution_id, log in history.logs.items():
-        if execution_id == history.execution_id:
-            kept = log.rows[:rows]
-        else:
-            kept = [row for row in log.rows if until is None or row.ts < until]
-        if kept:
-            await store.commit(_append(execution_id, log, kept))
+    for execution_id, kept in _kept(history, last or history.chain()[-1], rows).items():
+        await store.commit(_append(execution_id, history.logs[execution_id], kept))
     for key, body in history.payloads.items():
         await results.write(Payload(key, zlib.decompress(b64decode(body))))
     return store, results
+
+
+def _kept(history: History, last: str, rows: int | None) -> dict[str, list[RecordedRow]]:
+    """The rows of each log; those of children are as old as the newest of the chain, or older."""
+    chain, newest = history.chain(), history.logs[last].rows[:rows]
+    kept = {before: history.logs[before].rows for before in chain[: chain.index(last)]}
+    kept[last] = newest
+    for execution_id, log in reversed(history.logs.items()):  # the oldest first: others went on from them
+        if execution_id not in chain:
+            kept[execution_id] = [row for row in log.rows if rows is None or row.ts < newest[-1].ts]
+    return {execution_id: some for execution_id, some in kept.items() if some}
 
 
 def _append(execution_id: str, log: RecordedLog, kept: list[RecordedRow]) -> Append:

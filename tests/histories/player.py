@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from noetl.adapters.clock.wall import now_ms
@@ -12,9 +12,10 @@ from noetl.ports.store import Store
 from noetl.settings import load
 from noetl.wiring.embedded import Embedded, assemble
 from tests.engine.harness import begin
-from tests.histories.scenarios import Scenario
+from tests.histories.scenario import Scenario
 
 WITHIN_S = 100.0
+LOOK_S = 0.1  # nothing is committed when a child that another process left is taken in
 
 
 @asynccontextmanager
@@ -38,7 +39,7 @@ async def play(scenario: Scenario, folder: Path, store: Store, results: Results)
         await _follow(made, scenario, execution_id, deed=scenario.deed)
     if scenario.deed == "crash":
         async with process(folder, store, results) as made:
-            await made.engine.resume(execution_id)
+            await made.engine.resume((await store.newest(execution_id)).execution_id)
             await _follow(made, scenario, execution_id)
     return execution_id
 
@@ -57,17 +58,19 @@ async def _follow(made: Embedded, scenario: Scenario, execution_id: str, deed: s
     changed = asyncio.Event()
     made.engine.listeners.append(lambda *_: changed.set())
     async with asyncio.timeout(WITHIN_S):
-        while made.engine.live_state(execution_id) is not None:
+        while (newest := await made.store.newest(execution_id)).ended_at is None:
             changed.clear()
-            if deed and _waits(made, execution_id):
+            now = newest.execution_id
+            if deed and _waits(made, now):
                 if deed == "crash":
                     return
-                await _act(made, execution_id, deed)
+                await _act(made, now, deed)
                 deed = ""
             elif not deed:
                 await _answer(made, scenario)
-            if made.engine.live_state(execution_id) is not None:
-                await changed.wait()
+            if made.engine.live_state(now) is not None:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(changed.wait(), LOOK_S)
         await made.engine.until_idle()
 
 
