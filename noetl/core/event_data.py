@@ -6,22 +6,7 @@ is optional: logs of older engines lack what came later.
 
 from typing import TypedDict
 
-from noetl.core.shapes import (
-    ArcEvent,
-    Checkpoint,
-    ChildCall,
-    Continuation,
-    ErrorObject,
-    Failure,
-    FragmentOrigin,
-    IterationRecord,
-    Output,
-    Parent,
-    Patch,
-    RetainedBatch,
-    RetainedState,
-    ScopeValues,
-)
+from noetl.core import shapes
 from noetl.core.state import Status
 from noetl.json_value import Json, JsonObject
 
@@ -36,10 +21,10 @@ class Requested(TypedDict, total=False):
     path: str
     version: int | None
     payload: Json
-    parent: Parent | None
+    parent: shapes.Parent | None
     idempotency_key: str | None
     retry_of: str | None
-    continued_from: Continuation | None
+    continued_from: shapes.Continuation | None
     until: str | None
     by: str | None
 
@@ -53,10 +38,10 @@ class Evaluated(TypedDict, total=False):
     executor_version: str | None
     workload: JsonObject | None
     diagnostics: list[JsonObject]
-    error: ErrorObject
+    error: shapes.ErrorObject
 
 
-class Restored(RetainedState, total=False):
+class Restored(shapes.RetainedState, total=False):
     """`execution.restored`; `more`: it goes on with what had no room in the one before."""
 
     of: str
@@ -71,8 +56,8 @@ class LoopRestored(TypedDict, total=False):
     step: str
     total: int
     collection: Json
-    batch: RetainedBatch
-    iterations: dict[str, IterationRecord]
+    batch: shapes.RetainedBatch
+    iterations: dict[str, shapes.IterationRecord]
 
 
 class Controlled(TypedDict, total=False):
@@ -80,7 +65,7 @@ class Controlled(TypedDict, total=False):
 
     by: str | None
     why: str | None
-    error: ErrorObject
+    error: shapes.ErrorObject
 
 
 _As = TypedDict("_As", {"as": str}, total=False)
@@ -107,7 +92,7 @@ class Finished(TypedDict, total=False):
 
     status: Status
     output: Json
-    error: ErrorObject | None
+    error: shapes.ErrorObject | None
     counts: dict[str, int]
     duration_ms: int
 
@@ -116,7 +101,7 @@ class GuardSeen(TypedDict):
     """What a guard of an admission rule came to, and the values it saw."""
 
     value: bool
-    seen: ScopeValues
+    seen: shapes.ScopeValues
 
 
 class TokenMoved(TypedDict, total=False):
@@ -142,7 +127,7 @@ class Enqueued(_From, total=False):
     token: str
     step: str
     from_run: str | None
-    event: ArcEvent
+    event: shapes.ArcEvent
     args: JsonObject
     barred: list[str]
     fragment: str | None
@@ -161,7 +146,7 @@ class Scheduled(_From, total=False):
 
     step: str
     tokens: list[str]
-    event: ArcEvent
+    event: shapes.ArcEvent
     args: JsonObject
     input: JsonObject | None
     collection: Json
@@ -177,7 +162,7 @@ class Scheduled(_From, total=False):
     share: int
     max_in_flight: int
     claim: ClaimBounds
-    problem: ErrorObject
+    problem: shapes.ErrorObject
     place: str
 
 
@@ -208,7 +193,7 @@ class StepStarted(TypedDict, total=False):
 class Checkpointed(TypedDict, total=False):
     """`step.checkpointed`."""
 
-    frames: dict[str, Checkpoint]
+    frames: dict[str, shapes.Checkpoint]
     lease: str
 
 
@@ -220,7 +205,7 @@ class Claimed(TypedDict, total=False):
     count: int
     rows: Json
     last: Json
-    error: ErrorObject
+    error: shapes.ErrorObject
 
 
 class TaskParked(TypedDict, total=False):
@@ -230,7 +215,7 @@ class TaskParked(TypedDict, total=False):
     signal: str | None
     approval: str | None
     child: str | None
-    call: ChildCall | None
+    call: shapes.ChildCall | None
     key: str | None
     wait: bool
     expires: int | None
@@ -240,7 +225,7 @@ class TaskParked(TypedDict, total=False):
 class TaskResumed(TypedDict, total=False):
     """`task.resumed`."""
 
-    output: Output
+    output: shapes.Output
     label: str
     consumed: int
     dropped: bool
@@ -257,12 +242,12 @@ class ChildWaiting(TypedDict):
 class TaskDone(TypedDict, total=False):
     """`task.done`."""
 
-    output: Output
+    output: shapes.Output
     do: str
     rule: int | str
     before: int | str
-    seen: ScopeValues
-    set: Patch
+    seen: shapes.ScopeValues
+    set: shapes.Patch
     delay: float
     to: str
     logs: list[str]
@@ -279,13 +264,13 @@ class LoopStarted(TypedDict, total=False):
 class RunEnded(TypedDict, total=False):
     """`step.done`, `step.failed`, `loop.done`: what the worker says, and what the server adds."""
 
-    output: Output
-    error: ErrorObject | None
-    writes: Patch
+    output: shapes.Output
+    error: shapes.ErrorObject | None
+    writes: shapes.Patch
     step: JsonObject
     iter: JsonObject
-    results: dict[str, Output]
-    set: Patch
+    results: dict[str, shapes.Output]
+    set: shapes.Patch
     left_out: list[str]
     result: bool
     keep: bool
@@ -297,7 +282,7 @@ class RunEnded(TypedDict, total=False):
 class Patched(TypedDict, total=False):
     """`ctx.patched`."""
 
-    patch: Patch
+    patch: shapes.Patch
     origin: str
     to: str
 
@@ -308,8 +293,8 @@ class ArcRecord(TypedDict, total=False):
     step: str
     matched: bool
     asked: bool
-    seen: ScopeValues
-    set: Patch
+    seen: shapes.ScopeValues
+    set: shapes.Patch
     args: JsonObject
 
 
@@ -319,8 +304,8 @@ class Routed(TypedDict, total=False):
     event: str
     arcs: list[ArcRecord]
     taken: list[str]
-    failure: Failure
-    fails: ErrorObject
+    failure: shapes.Failure
+    fails: shapes.ErrorObject
     error: str
     kind: str
 
@@ -330,7 +315,7 @@ class Extended(TypedDict, total=False):
 
     step: str
     steps: list[JsonObject]
-    origin: FragmentOrigin
+    origin: shapes.FragmentOrigin
 
 
 class Rejected(TypedDict, total=False):

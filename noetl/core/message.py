@@ -7,17 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from noetl.core import shapes
 from noetl.core.event import Event
-from noetl.core.shapes import (
-    Checkpoint,
-    Continuation,
-    ErrorObject,
-    FragmentSteps,
-    IterationRecord,
-    Output,
-    Parent,
-    Retained,
-)
 from noetl.json_value import Json, JsonObject
 
 
@@ -31,12 +22,12 @@ class Start(msgspec.Struct, tag="start", omit_defaults=True):
     payload: Json = None
     workload: JsonObject | None = None
     diagnostics: list[JsonObject] = []
-    problem: ErrorObject | None = None
-    parent: Parent | None = None
+    problem: shapes.ErrorObject | None = None
+    parent: shapes.Parent | None = None
     idempotency_key: str | None = None
     retry_of: str | None = None
-    kept: Retained | None = None  # what a retry or rerun keeps of the earlier execution
-    continued_from: Continuation | None = None  # the one whose log had become long
+    kept: shapes.Retained | None = None  # what a retry or rerun keeps of the earlier execution
+    continued_from: shapes.Continuation | None = None  # the one whose log had become long
     until: str | None = None
     by: str = "cli"
 
@@ -49,7 +40,7 @@ class Report(msgspec.Struct, tag="report", omit_defaults=True):
     worker: str
     batch_id: str
     events: list[Event] = []
-    frames: dict[str, Checkpoint] = {}  # checkpoints of pipelines by address
+    frames: dict[str, shapes.Checkpoint] = {}  # checkpoints of pipelines by address
     returned: bool = False  # the lease is handed back: drain or pause
     final: bool = False  # nothing more comes under this lease
 
@@ -81,7 +72,7 @@ class ChildEnded(msgspec.Struct, tag="child", omit_defaults=True):
     execution_id: str
     status: str
     output: Json = None
-    error: ErrorObject | None = None
+    error: shapes.ErrorObject | None = None
 
 
 class ChildWaits(msgspec.Struct, tag="child_waits", omit_defaults=True):
@@ -118,7 +109,7 @@ class Deliver(msgspec.Struct, tag="deliver"):
     lease: str
     address: str
     task: str  # which task of the pipeline it answers, see `waits_as`
-    output: Output
+    output: shapes.Output
 
 
 def waits_as(label: str, visit: int, attempt: int) -> str:
@@ -133,7 +124,7 @@ class StartChild(msgspec.Struct, tag="start_child", omit_defaults=True):
     path: str
     version: int | None = None
     payload: JsonObject | None = None
-    parent: Parent | None = None
+    parent: shapes.Parent | None = None
 
 
 class ControlChild(msgspec.Struct, tag="control_child"):
@@ -194,7 +185,9 @@ class LoopOrder(msgspec.Struct, omit_defaults=True):
     hi: int
     share: int
     items: list[Json] = []
-    finished: dict[str, IterationRecord] = {}  # index -> outcome of an iteration that need not run again
+    finished: dict[
+        str, shapes.IterationRecord
+    ] = {}  # index -> outcome of an iteration that need not run again
 
 
 class ClaimOrder(msgspec.Struct, omit_defaults=True):
@@ -219,18 +212,18 @@ class WorkOrder(msgspec.Struct, omit_defaults=True):
     step: str
     program: str  # content hash of the playbook
     pool: str = "default"
-    fragments: list[FragmentSteps] = []
+    fragments: list[shapes.FragmentSteps] = []
     workload: JsonObject | None = None
     ctx: JsonObject = {}
     input: JsonObject | None = None
     args: JsonObject = {}
     step_scope: JsonObject = {}
-    results: dict[str, Output] = {}  # finished steps that the step's templates mention
+    results: dict[str, shapes.Output] = {}  # finished steps that the step's templates mention
     loop: LoopOrder | None = None
     claim: ClaimOrder | None = None  # the order is to claim the next items of the loop
-    frames: dict[str, Checkpoint] = {}
-    outcomes: dict[str, IterationRecord] = {}
-    answers: dict[str, Output] = {}  # answers to parked pipelines by address
+    frames: dict[str, shapes.Checkpoint] = {}
+    outcomes: dict[str, shapes.IterationRecord] = {}
+    answers: dict[str, shapes.Output] = {}  # answers to parked pipelines by address
     waiting: list[str] = []  # addresses of parked pipelines that have no answer yet
     answered: list[str] = []  # addresses of those that have one and have not taken it
     started: bool = False  # a worker has begun the run before

@@ -39,46 +39,65 @@ class LoopCounts(TypedDict):
     batches: NotRequired[int]
 
 
+class RunError(TypedDict, total=False):
+    """Why something failed, and where."""
+
+    kind: str
+    code: str | None
+    message: str
+    retryable: bool
+    details: dict[str, Any]  # as the kind has it, docs/reference/error-kinds.md
+    step: str
+    task: str
+    attempt: int
+    iteration: int | list[int]
+    shortened: bool
+
+
+class Locator(TypedDict, total=False):
+    """Where in the result store a payload is."""
+
+    store: str
+    key: str
+
+
+class StoredMeta(TypedDict, total=False):
+    """What is known of a payload without reading it."""
+
+    content_type: str
+    bytes: int
+    sha256: str
+    ttl: str
+    preview: str
+    schema_hint: JsonObject
+
+
+class StoredRef(TypedDict):
+    """A reference to a payload of the result store."""
+
+    type: str
+    locator: Locator
+    auth_reference: str | None
+    meta: StoredMeta
+
+
+class ParentOf(TypedDict, total=False):
+    """The run of another execution that called this one."""
+
+    execution_id: str
+    run: str
+    at: str
+    depth: int
+    waits: bool
+    path: str
+
+
 if TYPE_CHECKING:
     ScopeValues: TypeAlias = Mapping[str, object]  # what names mean: JSON, envelopes, why a value is gone
 
-    class ErrorObject(TypedDict, total=False):
-        """Why something failed, and where."""
-
-        kind: str
-        code: str | None
-        message: str
-        retryable: bool
-        details: dict[str, Any]  # as the kind has it, docs/reference/error-kinds.md
-        step: str
-        task: str
-        attempt: int
-        iteration: int | list[int]
-        shortened: bool
-
-    class Locator(TypedDict, total=False):
-        """Where in the result store a payload is."""
-
-        store: str
-        key: str
-
-    class PayloadMeta(TypedDict, total=False):
-        """What is known of a payload without reading it."""
-
-        content_type: str
-        bytes: int
-        sha256: str
-        ttl: str
-        preview: str
-        schema_hint: JsonObject
-
-    class Reference(TypedDict):
-        """A reference to a payload of the result store."""
-
-        type: str
-        locator: Locator
-        auth_reference: str | None
-        meta: PayloadMeta
+    ErrorObject: TypeAlias = RunError
+    Reference: TypeAlias = StoredRef
+    Parent: TypeAlias = ParentOf
 
     class UncheckedReference(TypedDict):
         """A reference as anyone may have written it."""
@@ -137,16 +156,6 @@ if TYPE_CHECKING:
         output: Output
         error: ErrorObject | None
         loop: LoopTotals | None
-
-    class Parent(TypedDict, total=False):
-        """The run of another execution that called this one."""
-
-        execution_id: str
-        run: str
-        at: str
-        depth: int
-        waits: bool
-        path: str
 
     class Continuation(TypedDict):
         """Where an execution goes on from: the one before it, the first of all, how many events they have."""
@@ -273,7 +282,7 @@ else:
     ErrorObject = Annotated[dict, described("RunError")]
     Reference = Annotated[dict, described("StoredRef")]
     Parent = Annotated[dict, described("ParentOf")]
-    Locator = PayloadMeta = UncheckedReference = Marker = dict
+    UncheckedReference = Marker = dict
     IterationError = LoopTotals = Output = ArcEvent = ArcEventData = ChildCall = dict
     Failure = Signal = IterationRecord = Checkpoint = FragmentOrigin = FragmentEnd = FragmentSteps = dict
     RunCount = RetainedBatch = RetainedLoop = TokenParts = Retained = Continuation = dict

@@ -7,25 +7,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-from noetl.core.shapes import (
-    ArcEvent,
-    Checkpoint,
-    ChildCall,
-    Continuation,
-    ErrorObject,
-    Failure,
-    FragmentEnd,
-    FragmentOrigin,
-    IterationRecord,
-    LoopCounts,
-    LoopTotals,
-    Output,
-    PackPlace,
-    Parent,
-    Patch,
-    Reference,
-    Signal,
-)
+from noetl.core import shapes
 from noetl.json_value import Json, JsonObject
 
 Status = Literal[
@@ -44,7 +26,7 @@ class Token(msgspec.Struct, omit_defaults=True):
     step: str
     source: str | None = None  # the step it came from; None for the entry token
     run: str | None = None  # the run it came from
-    event: ArcEvent = {}
+    event: shapes.ArcEvent = {}
     args: JsonObject = {}
     held: bool = False
     barred: list[str] = []  # joins of mode `first` that refuse it
@@ -88,11 +70,11 @@ class Parked(msgspec.Struct, omit_defaults=True):
     signal: str | None = None
     approval: str | None = None  # the text that a person reads
     child: str | None = None
-    call: ChildCall | None = None  # the child's path, version and input, and whether it is waited for
+    call: shapes.ChildCall | None = None  # the child's path, version and input, and whether it is waited for
     key: str | None = None  # what the child is known by to those who call it again
     expires: int | None = None  # when the task's own timeout ends the waiting
     within: int | None = None  # when the timeout of a call that it is inside of does
-    output: Output | None = None  # the answer, once it is there
+    output: shapes.Output | None = None  # the answer, once it is there
     child_waits: bool = False  # the child said that it waits itself
     child_seq: int = 0  # how far the child was when it said so
 
@@ -119,7 +101,7 @@ class Claims(msgspec.Struct, omit_defaults=True):
     number: int = 0  # of the last claim that was answered
     batches: int = 0  # those that brought rows
     over: bool = False  # nothing more is claimed
-    error: ErrorObject | None = None  # why not
+    error: shapes.ErrorObject | None = None  # why not
     last: Json = None  # the last row that was claimed
     open: list[ClaimedBatch] = []
 
@@ -136,10 +118,10 @@ class LoopState(msgspec.Struct, omit_defaults=True):
     done: int = 0
     failed: int = 0
     outputs: JsonObject = {}
-    refs: dict[str, Reference] = {}
-    parts: dict[str, PackPlace] = {}  # outputs in a pack: its key and the place in it
-    writes: dict[str, Patch] = {}  # buffered ctx and step writes, by index
-    errors: dict[str, ErrorObject] = {}
+    refs: dict[str, shapes.Reference] = {}
+    parts: dict[str, shapes.PackPlace] = {}  # outputs in a pack: its key and the place in it
+    writes: dict[str, shapes.Patch] = {}  # buffered ctx and step writes, by index
+    errors: dict[str, shapes.ErrorObject] = {}
     claims: Claims | None = None  # of a loop that claims its items
 
     @property
@@ -152,16 +134,16 @@ class LoopState(msgspec.Struct, omit_defaults=True):
         """Whether every iteration has ended, and no more can come."""
         return not self.left and (self.claims is None or self.claims.over)
 
-    def totals(self) -> LoopTotals:
+    def totals(self) -> shapes.LoopTotals:
         """How many iterations ended how, once no more of them will."""
         totals = loop_totals(self.total, self.done, self.failed)
         if self.claims is not None:
             totals["batches"] = self.claims.batches
         return totals
 
-    def so_far(self) -> LoopCounts:
+    def so_far(self) -> shapes.LoopCounts:
         """How many iterations are where while the loop is on its way."""
-        counts: LoopCounts = {
+        counts: shapes.LoopCounts = {
             "total": self.total,
             "done": self.done,
             "failed": self.failed,
@@ -174,7 +156,7 @@ class LoopState(msgspec.Struct, omit_defaults=True):
         return counts
 
 
-def loop_totals(total: int, done: int, failed: int) -> LoopTotals:
+def loop_totals(total: int, done: int, failed: int) -> shapes.LoopTotals:
     """How the iterations of a loop ended; those that never did were skipped."""
     return {"total": total, "done": done, "failed": failed, "skipped": total - done - failed}
 
@@ -186,7 +168,7 @@ class Run(msgspec.Struct, omit_defaults=True):
     step: str
     tokens: list[str] = []
     source: str | None = None
-    event: ArcEvent = {}
+    event: shapes.ArcEvent = {}
     args: JsonObject = {}
     input: JsonObject | None = None
     collection: Json = None  # the loop's items, or a reference to them
@@ -196,8 +178,8 @@ class Run(msgspec.Struct, omit_defaults=True):
     timeout_at: int | None = None  # a pause moves it
     timeout_ms: int | None = None
     deadline: int | None = None  # nothing moves it
-    frame: dict[str, Checkpoint] = {}  # checkpoints of pipelines by address
-    outcomes: dict[str, IterationRecord] = {}  # finished inner iterations by address
+    frame: dict[str, shapes.Checkpoint] = {}  # checkpoints of pipelines by address
+    outcomes: dict[str, shapes.IterationRecord] = {}  # finished inner iterations by address
     parked: dict[str, Parked] = {}
     dropped: dict[str, int] = {}  # key of a call -> how many children of it were given up
     step_scope: JsonObject = {}
@@ -207,7 +189,7 @@ class Run(msgspec.Struct, omit_defaults=True):
     failed_inside: int = 0  # failed iterations of loops inside its pipelines
     ctx_then: dict[str, list[Json]] = {}  # what others have written to ctx since it was scheduled, as it was
     results_then: dict[
-        str, list[Output]
+        str, list[shapes.Output]
     ] = {}  # finished steps that have run again since: scheduling_scopes.py
 
     def answers_left(self) -> dict[str, str]:
@@ -241,8 +223,8 @@ class Fragment(msgspec.Struct, omit_defaults=True):
     origin: str
     step: str
     steps: list[JsonObject] = []
-    last: FragmentEnd | None = None
-    run: FragmentOrigin = {}  # the origin's run, kept for its arcs
+    last: shapes.FragmentEnd | None = None
+    run: shapes.FragmentOrigin = {}  # the origin's run, kept for its arcs
     ended: bool = False
 
 
@@ -263,9 +245,9 @@ class State(msgspec.Struct, omit_defaults=True):
     paused_at: int | None = None
     paused_by: str | None = None
     idempotency_key: str | None = None
-    parent: Parent | None = None
+    parent: shapes.Parent | None = None
     retry_of: str | None = None
-    continued_from: Continuation | None = None
+    continued_from: shapes.Continuation | None = None
     continued_as: str | None = None
     until: str | None = None
     by: str | None = None  # who asked for it
@@ -274,18 +256,18 @@ class State(msgspec.Struct, omit_defaults=True):
     tokens: dict[str, Token] = {}
     runs: dict[str, Run] = {}
     leases: dict[str, Lease] = {}
-    results: dict[str, Output] = {}  # step -> envelope of its latest completed run
+    results: dict[str, shapes.Output] = {}  # step -> envelope of its latest completed run
     steps: dict[str, StepCount] = {}
     children: dict[str, str] = {}  # child execution id -> `run address` that waits for it
     left: list[str] = []  # children that were waited for and given up; they are to be cancelled
-    signals: list[Signal] = []
+    signals: list[shapes.Signal] = []
     kept: dict[
         str, FinishedIterations
     ] = {}  # token -> the loop whose finished iterations its run need not repeat
     fragments: dict[str, Fragment] = {}
-    failures: list[Failure] = []  # those that an arc took, and whether its guard asked about them
+    failures: list[shapes.Failure] = []  # those that an arc took, and whether its guard asked about them
     failures_left_out: int = 0  # of those; see state_bounds.py
-    error: ErrorObject | None = None
+    error: shapes.ErrorObject | None = None
     output: Json = None
     failing: bool = False  # a failure nothing took; draining
     enqueued: int = 0
@@ -323,7 +305,7 @@ class State(msgspec.Struct, omit_defaults=True):
         return self.runs_left_out + sum(step.runs for step in self.steps.values())
 
     @property
-    def unanswered(self) -> Failure | None:
+    def unanswered(self) -> shapes.Failure | None:
         """The first failure that an arc took without asking about it."""
         return next((failure for failure in self.failures if failure.get("answered") is False), None)
 

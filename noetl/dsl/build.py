@@ -7,40 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from noetl.dsl import model
+from noetl.dsl.grammar import playbook
 from noetl.dsl.grammar.claim import CLAIM_BOUNDS, is_claim
-from noetl.dsl.grammar.playbook import (
-    EXECUTOR,
-    EXECUTOR_SPEC,
-    FAILURE,
-    LOOP_POLICY,
-    LOOP_SPEC,
-    ROUTER_SPEC,
-    STEP_SPEC,
-)
 from noetl.dsl.grammar.task import DIRECTIVES, RETRY_OPTIONS, SCOPES, SUGAR, TASK, TASK_POLICY
 from noetl.dsl.grammar.types import Choice, Record
-from noetl.dsl.model import (
-    CLAIM,
-    AdmitRule,
-    Arc,
-    Assign,
-    Block,
-    Claim,
-    Continue,
-    Executor,
-    Loop,
-    Playbook,
-    Router,
-    Rule,
-    Secret,
-    Step,
-    Synthesize,
-    Task,
-)
 from noetl.dsl.yaml.tree import Map, Seq
 from noetl.json_value import Json
 
-AnyRule = TypeVar("AnyRule", Rule, AdmitRule)
+AnyRule = TypeVar("AnyRule", model.Rule, model.AdmitRule)
 
 _EXECUTOR_OWN = ("entry_step", "final_step", "on_failure", "pool", "trace", "timeout")
 _STEP_OWN = ("join", "pool", "timeout", "synthesize", "continue", "validate", "policy", "lease")
@@ -49,11 +24,11 @@ _TASK_OWN = (*TASK.keys, *SUGAR)
 _LOOP_OWN = ("mode", "max_in_flight", "chunk", "policy")
 
 
-def build(tree: Json) -> Playbook:
+def build(tree: Json) -> model.Playbook:
     """The playbook of a canonical tree."""
     root = _map(tree)
     metadata = _map(root.get("metadata"))
-    return Playbook(
+    return model.Playbook(
         name=_text(metadata.get("name")) or "",
         path=_text(metadata.get("path")) or "",
         steps=tuple(_step(node) for node in _maps(root.get("workflow"))),
@@ -70,35 +45,35 @@ def build(tree: Json) -> Playbook:
     )
 
 
-def _secret(node: Map) -> Secret:
+def _secret(node: Map) -> model.Secret:
     source = {key: value for key, value in node.items() if key not in ("name", "kind", "desc")}
-    return Secret(_text(node.get("name")) or "", _text(node.get("kind")) or "", source, node=node)
+    return model.Secret(_text(node.get("name")) or "", _text(node.get("kind")) or "", source, node=node)
 
 
-def _executor(node: Map) -> Executor:
+def _executor(node: Map) -> model.Executor:
     spec = _map(node.get("spec"))
     tools = _map(node.get("requires")).get("tools")
     version = node.get("version")
-    return Executor(
-        profile=_choice(EXECUTOR, node, "profile"),
+    return model.Executor(
+        profile=_choice(playbook.EXECUTOR, node, "profile"),
         version=None if version is None else str(version),
         requires_tools=tuple(_texts(tools)),
         entry_step=_text(spec.get("entry_step")),
         final_step=_text(spec.get("final_step")),
-        on_failure=_choice(EXECUTOR_SPEC, spec, "on_failure"),
+        on_failure=_choice(playbook.EXECUTOR_SPEC, spec, "on_failure"),
         pool=_text(spec.get("pool")),
-        trace=_choice(EXECUTOR_SPEC, spec, "trace"),
+        trace=_choice(playbook.EXECUTOR_SPEC, spec, "trace"),
         timeout=spec.get("timeout"),
         spec=_rest(spec, _EXECUTOR_OWN),
         node=node,
     )
 
 
-def _step(node: Map) -> Step:
+def _step(node: Map) -> model.Step:
     spec = _map(node.get("spec"))
     policy = _map(spec.get("policy"))
     lifecycle = _map(policy.get("lifecycle"))
-    return Step(
+    return model.Step(
         name=_text(node.get("step")) or "",
         input=_map(node.get("input")),
         loop=_loop(node.get("loop")),
@@ -109,12 +84,12 @@ def _step(node: Map) -> Step:
         desc=_text(node.get("desc")),
         whole_input=_text(node.get("input")),
         next=_router(_map(node.get("next"))),
-        join=_choice(STEP_SPEC, spec, "join"),
+        join=_choice(playbook.STEP_SPEC, spec, "join"),
         pool=_text(spec.get("pool")),
         admit=_else_last(_admit_rules(_map(policy.get("admit")).get("rules"))),
         timeout_s=lifecycle.get("timeout_s", spec.get("timeout")),
         deadline_s=lifecycle.get("deadline_s"),
-        failure_mode=_choice(FAILURE, _map(policy.get("failure")), "mode"),
+        failure_mode=_choice(playbook.FAILURE, _map(policy.get("failure")), "mode"),
         synthesize=_synthesize(spec.get("synthesize")),
         continues=_continue(spec.get("continue")),
         validate=_map(spec.get("validate")),
@@ -123,8 +98,8 @@ def _step(node: Map) -> Step:
     )
 
 
-def _block(name: str, node: Map) -> Block:
-    return Block(
+def _block(name: str, node: Map) -> model.Block:
+    return model.Block(
         name=name,
         input=_map(node.get("input")),
         loop=_loop(node.get("loop")),
@@ -136,37 +111,37 @@ def _block(name: str, node: Map) -> Block:
     )
 
 
-def _continue(value: Json) -> Continue | None:
+def _continue(value: Json) -> model.Continue | None:
     if not isinstance(value, Map):
         return None
     after = value.get("after_events")
     given = _map(value.get("input"))
-    return Continue(after, given) if isinstance(after, int) else Continue(input=given)
+    return model.Continue(after, given) if isinstance(after, int) else model.Continue(input=given)
 
 
-def _synthesize(value: Json) -> Synthesize | None:
+def _synthesize(value: Json) -> model.Synthesize | None:
     if not isinstance(value, Map) or "from" not in value:
         return None
     limits = _map(value.get("limits"))
     steps = limits.get("max_steps", 50)
     kinds = tuple(_texts(limits["kinds"])) if isinstance(limits.get("kinds"), Seq) else None
-    return Synthesize(value["from"], steps if isinstance(steps, int) else 50, kinds)
+    return model.Synthesize(value["from"], steps if isinstance(steps, int) else 50, kinds)
 
 
-def _loop(value: Json) -> Loop | None:
+def _loop(value: Json) -> model.Loop | None:
     if not isinstance(value, Map) or "in" not in value or not isinstance(value.get("iterator"), str):
         return None
     spec = _map(value.get("spec"))
     policy = _map(spec.get("policy"))
     reduce = {target: name for target, name in _map(policy.get("reduce")).items() if isinstance(name, str)}
     claim = _claim(value["in"])
-    return Loop(
+    return model.Loop(
         collection=value["in"] if claim is None else [],
         iterator=value["iterator"],
-        mode=_choice(LOOP_SPEC, spec, "mode"),
+        mode=_choice(playbook.LOOP_SPEC, spec, "mode"),
         max_in_flight=spec.get("max_in_flight", 10),
         chunk=spec.get("chunk"),
-        placement=_choice(LOOP_POLICY, policy, "exec"),
+        placement=_choice(playbook.LOOP_POLICY, policy, "exec"),
         reduce=reduce,
         claim=claim,
         inner=_loop(value.get("loop")),
@@ -175,35 +150,37 @@ def _loop(value: Json) -> Loop | None:
     )
 
 
-def _claim(value: Json) -> Claim | None:
+def _claim(value: Json) -> model.Claim | None:
     if not is_claim(value):
         return None
     node = value["claim"]
     task = Map(((key, item) for key, item in node.items() if key not in CLAIM_BOUNDS.keys), node.mark)
     task.key_marks, task.value_marks = node.key_marks, node.value_marks
     bounds = {key: node.get(key) for key in CLAIM_BOUNDS.keys}
-    return Claim(replace(_task(task), label=CLAIM, set=()), **bounds, node=node)
+    return model.Claim(replace(_task(task), label=model.CLAIM, set=()), **bounds, node=node)
 
 
-def _router(node: Map) -> Router:
-    mode = _choice(ROUTER_SPEC, _map(node.get("spec")), "mode")
+def _router(node: Map) -> model.Router:
+    mode = _choice(playbook.ROUTER_SPEC, _map(node.get("spec")), "mode")
     arcs = (_arc(arc) for arc in _maps(node.get("arcs")) if isinstance(arc.get("step"), str))
-    return Router(mode, tuple(arcs), node=node)
+    return model.Router(mode, tuple(arcs), node=node)
 
 
-def _arc(node: Map) -> Arc:
-    return Arc(node["step"], node.get("when"), _assigns(node.get("set")), _map(node.get("args")), node=node)
+def _arc(node: Map) -> model.Arc:
+    return model.Arc(
+        node["step"], node.get("when"), _assigns(node.get("set")), _map(node.get("args")), node=node
+    )
 
 
-def _tasks(value: Json) -> tuple[Task, ...]:
+def _tasks(value: Json) -> tuple[model.Task, ...]:
     return tuple(_task(node) for node in _maps(value))
 
 
-def _task(node: Map) -> Task:
+def _task(node: Map) -> model.Task:
     spec = _map(node.get("spec"))
     policy = _map(spec.get("policy"))
     rules = _else_last(_rules(policy["rules"])) if isinstance(policy.get("rules"), Seq) else None
-    return Task(
+    return model.Task(
         label=_text(node.get("name")) or "",
         kind=_text(node.get("kind")) or "",
         input=_map(node.get("input")),
@@ -222,7 +199,7 @@ def _task(node: Map) -> Task:
     )
 
 
-def _rules(value: Json) -> Iterator[Rule]:
+def _rules(value: Json) -> Iterator[model.Rule]:
     for node in _maps(value):
         otherwise = "else" in node
         then = _map(_map(node["else"]).get("then") if otherwise else node.get("then"))
@@ -230,13 +207,13 @@ def _rules(value: Json) -> Iterator[Rule]:
             yield _rule(node, None if otherwise else node.get("when"), then)
 
 
-def _rule(node: Map, when: Json, then: Map) -> Rule:
+def _rule(node: Map, when: Json, then: Map) -> model.Rule:
     options: dict[str, Any] = {key: then[key] for key in RETRY_OPTIONS if key in then}
     if options.get("backoff") not in ("none", "linear", "exponential"):
         options.pop("backoff", None)
     if not isinstance(options.get("jitter", False), bool):
         del options["jitter"]
-    return Rule(
+    return model.Rule(
         when=when,
         do=then["do"],
         set=_assigns(then.get("set")),
@@ -247,12 +224,12 @@ def _rule(node: Map, when: Json, then: Map) -> Rule:
     )
 
 
-def _admit_rules(value: Json) -> Iterator[AdmitRule]:
+def _admit_rules(value: Json) -> Iterator[model.AdmitRule]:
     for node in _maps(value):
         otherwise = "else" in node
         then = _map(_map(node["else"]).get("then") if otherwise else node.get("then"))
         if isinstance(then.get("allow"), bool):
-            yield AdmitRule(None if otherwise else node.get("when"), then["allow"], node=node)
+            yield model.AdmitRule(None if otherwise else node.get("when"), then["allow"], node=node)
 
 
 def _else_last(rules: Iterable[AnyRule]) -> tuple[AnyRule, ...]:
@@ -260,12 +237,12 @@ def _else_last(rules: Iterable[AnyRule]) -> tuple[AnyRule, ...]:
     return tuple(sorted(rules, key=lambda rule: rule.when is None))
 
 
-def _assigns(value: Json) -> tuple[Assign, ...]:
+def _assigns(value: Json) -> tuple[model.Assign, ...]:
     assigns = []
     for target, item in _map(value).items():
         scope, _, path = target.partition(".")
         if scope in SCOPES and path:
-            assigns.append(Assign(scope, tuple(path.split(".")), item))  # type: ignore[arg-type]
+            assigns.append(model.Assign(scope, tuple(path.split(".")), item))  # type: ignore[arg-type]
     return tuple(assigns)
 
 

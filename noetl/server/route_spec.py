@@ -13,6 +13,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
+from noetl.core.shapes import ParentOf, RunError, StoredRef
 from noetl.server import problem, shapes, view_shapes
 from noetl.server.access import Scope, require, require_execution
 
@@ -37,9 +38,15 @@ ALWAYS = (400, 401, 403, 408, 413, 415, 429, 431, 503)  # what any guarded route
 
 # What routes answer and take, and what is only described by its name (`described`).
 _SHOWN: list[object] = [
-    *(shapes.RunError, shapes.Counts, shapes.ParentOf),
-    *(view_shapes.StoredRef, view_shapes.IterationCounts, view_shapes.StatusCounts),
+    *(RunError, ParentOf, StoredRef),
+    *(shapes.Counts, view_shapes.IterationCounts, view_shapes.StatusCounts),
 ]
+_ALWAYS_THERE = {  # of mappings that the engine fills field by field
+    "RunError": ["kind", "message"],
+    "Locator": ["store", "key"],
+    "StoredRef": ["type", "locator"],
+    "ParentOf": list(ParentOf.__annotations__),
+}
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -137,6 +144,8 @@ def openapi(app: FastAPI) -> dict[str, Any]:
         )
         _, components_of = msgspec.json.schema_components(_SHOWN, ref_template=REFERENCE)
         components = spec.setdefault("components", {})
+        for name, fields in _ALWAYS_THERE.items():
+            components_of[name]["required"] = fields
         components["schemas"] = components_of
         components["securitySchemes"] = SCHEMES
         for operation in (operation_of for item in spec["paths"].values() for operation_of in item.values()):

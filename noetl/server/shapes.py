@@ -271,31 +271,6 @@ ExecutionPage = page_of(
 )
 
 
-class RunError(msgspec.Struct):
-    """Why something failed, and where."""
-
-    kind: str
-    message: str
-    step: str | UnsetType | None = UNSET
-    task: str | UnsetType | None = UNSET
-    iteration: int | list[int] | UnsetType | None = UNSET
-    attempt: int | UnsetType | None = UNSET
-    code: Json | UnsetType = UNSET
-    retryable: bool | UnsetType | None = UNSET
-    details: Json | UnsetType = UNSET
-
-
-class ParentOf(msgspec.Struct):
-    """The execution that started this one, and the run of it that waits."""
-
-    execution_id: str
-    run: str
-    at: str
-    depth: int
-    waits: bool
-    path: str
-
-
 class LegacyExecutionAnswer(ExecutionAnswer):
     """How an execution stands, with the status as clients of the original wait for it."""
 

@@ -3,7 +3,6 @@
 from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from noetl.core.event import EventEnvelope, ExecutionId, Moment
 from noetl.core.reading.loop_view import COUNTED
@@ -41,33 +40,6 @@ IterationCounts = numbers(
     "Iterations by state; kept ones come from the execution that this one goes on from.",
     COUNTED,
 )
-
-
-class Locator(msgspec.Struct):
-    """Where a payload rests."""
-
-    store: str
-    key: str
-
-
-class StoredMeta(msgspec.Struct):
-    """What is known of a payload without reading it."""
-
-    content_type: str | UnsetType = UNSET
-    bytes: int | UnsetType = UNSET
-    sha256: str | UnsetType = UNSET
-    ttl: str | UnsetType = UNSET
-    preview: Json | UnsetType = UNSET
-    schema_hint: Json | UnsetType = UNSET
-
-
-class StoredRef(msgspec.Struct):
-    """A payload that rests elsewhere."""
-
-    type: str
-    locator: Locator
-    auth_reference: Json | UnsetType = UNSET
-    meta: StoredMeta | UnsetType = UNSET
 
 
 class DataAnswer(msgspec.Struct):

@@ -29,13 +29,13 @@ from noetl.tools.parts.databases import MEMORY, Database, Databases
 from noetl.tools.parts.duckdb_attach import attach_file, attach_postgres
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.sql import (
-    MAX_ROWS,
     PARAMS,
-    QUERY,
     SHAPE,
     STORE,
     Params,
     Result,
+    StatementKnobs,
+    Statements,
     Store,
     columns_of,
     data_of,
@@ -70,11 +70,9 @@ class Login(Input):
     read_only: Annotated[bool, doc("Whether it can only be read.")] = False
 
 
-class Sql(Input):
+class Sql(Statements):
     """The statements and what they work on."""
 
-    query: Annotated[str | None, doc(QUERY)] = None
-    command: Annotated[str | None, doc(QUERY)] = None
     database: Annotated[str, doc("The database file; `:memory:` is an empty one for this call.")] = ":memory:"
     params: Annotated[Params | None, doc(PARAMS.format("?", "$name", "$idempotency_key"))] = None
     attach: Annotated[
@@ -84,12 +82,10 @@ class Sql(Input):
     store: Annotated[Store | None, doc(STORE)] = None
 
 
-class Knobs(Input):
+class Knobs(StatementKnobs):
     memory: Annotated[str | None, doc("DuckDB's memory limit, as in `512MB`.")] = None
     threads: Annotated[Size | None, doc("How many threads it may use.")] = None
-    transaction: Annotated[bool, doc("Run several statements in one transaction.")] = True
     read_only: Annotated[bool, doc("Open the file for reading only.")] = False
-    max_rows: Annotated[Size, doc("More rows than this are error kind `limit`.")] = MAX_ROWS
 
 
 FETCHED = 1000
@@ -158,10 +154,10 @@ def _execute(file: File, sql: Sql, attach: list[Attach], knobs: Knobs, call: Cal
         for each in attach:
             if not each.remote:
                 each.do(file.connection)
-        params = with_key(sql.params, sql.query or sql.command or "", "$", call)
+        params = with_key(sql.params, sql.text, "$", call)
         _statements(file.connection, sql, params, knobs, results)
     except duckdb.Error as problem:
-        raise failed(problem, len(results), sql.query or sql.command or "") from None
+        raise failed(problem, len(results), sql.text) from None
     finally:
         file.close()
     return results
@@ -193,7 +189,7 @@ def _statements(
     connection: "DuckDBPyConnection", sql: Sql, params: Params | None, knobs: Knobs, results: list[Result]
 ) -> None:
     """Run every statement; in one transaction when there are several and none minds."""
-    text = sql.query or sql.command or ""
+    text = sql.text
     statements = connection.extract_statements(text)
     together = knobs.transaction and one_transaction([statement.query for statement in statements])
     if together:

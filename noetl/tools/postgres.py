@@ -39,13 +39,13 @@ from noetl.tools.parts.postgres_sessions import leaves_session_alone
 from noetl.tools.parts.postgres_values import bind, from_pg
 from noetl.tools.parts.spill import gather
 from noetl.tools.parts.sql import (
-    MAX_ROWS,
     PARAMS,
-    QUERY,
     SHAPE,
     STORE,
     Params,
     Result,
+    StatementKnobs,
+    Statements,
     Store,
     columns_of,
     data_of,
@@ -99,23 +99,19 @@ class Copy(Input):
     columns: Annotated[list[str] | None, doc("The columns; by default the keys of the first row.")] = None
 
 
-class Sql(Input):
+class Sql(Statements):
     """The statements, or the rows to load."""
 
-    query: Annotated[str | None, doc(QUERY)] = None
-    command: Annotated[str | None, doc(QUERY)] = None
     params: Annotated[Params | None, doc(PARAMS.format("$1", ":name", ":idempotency_key"))] = None
     copy: Annotated[Copy | None, doc("Load rows into a table.")] = None
     store: Annotated[Store | None, doc(STORE)] = None
 
 
-class Knobs(Input):
-    transaction: Annotated[bool, doc("Run several statements in one transaction.")] = True
+class Knobs(StatementKnobs):
     statement_timeout: Annotated[Seconds | None, doc("Seconds after which the server ends a statement.")] = (
         None
     )
     pool_size: Annotated[Size, doc("At most this many connections per credential and worker.")] = 8
-    max_rows: Annotated[Size, doc("More rows than this are error kind `limit`.")] = MAX_ROWS
 
 
 async def run(sql: Sql, call: Call) -> Envelope:
@@ -137,7 +133,7 @@ async def run(sql: Sql, call: Call) -> Envelope:
 
 def _purpose(sql: Sql, knobs: Knobs, call: Call) -> str:
     """What calls have in common that may use a session one after the other as it is; empty: nothing."""
-    text = sql.query or sql.command or ""
+    text = sql.text
     if sql.copy is not None or knobs.statement_timeout or not leaves_session_alone(text):
         return ""
     return f"{call.execution_id} {text}"
@@ -145,7 +141,7 @@ def _purpose(sql: Sql, knobs: Knobs, call: Call) -> str:
 
 async def _statements(connection: "Connection", sql: Sql, knobs: Knobs, call: Call) -> list[Result]:
     """Run every statement; in one transaction when there are several and none minds."""
-    text = sql.query or sql.command or ""
+    text = sql.text
     statements = split(text)
     params = with_key(sql.params, text, ":", call)
     run_statement = partial(_statement, connection, params, knobs.max_rows, call)

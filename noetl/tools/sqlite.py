@@ -23,17 +23,17 @@ import msgspec
 from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
-from noetl.ports.tool import Input, Size, define, doc, read_knobs
+from noetl.ports.tool import define, doc, read_knobs
 from noetl.tools.parts.databases import MEMORY, Database, Databases
 from noetl.tools.parts.paths import inside, is_inside
 from noetl.tools.parts.sql import (
-    MAX_ROWS,
     PARAMS,
-    QUERY,
     SHAPE,
     STORE,
     Params,
     Result,
+    StatementKnobs,
+    Statements,
     Store,
     columns_of,
     data_of,
@@ -71,22 +71,18 @@ workflow:
 VALUE_BYTES = 128 * 1024**2  # of one text or blob, also inside a statement
 
 
-class Sql(Input):
+class Sql(Statements):
     """The statements and what they work on."""
 
-    query: Annotated[str | None, doc(QUERY)] = None
-    command: Annotated[str | None, doc(QUERY)] = None
     database: Annotated[str, doc("The database file; `:memory:` is an empty one for this call.")] = ":memory:"
     params: Annotated[Params | None, doc(PARAMS.format("?", ":name", ":idempotency_key"))] = None
     attach: Annotated[dict[str, str] | None, doc("Other database files by the name they get.")] = None
     store: Annotated[Store | None, doc(STORE)] = None
 
 
-class Knobs(Input):
+class Knobs(StatementKnobs):
     busy_timeout: Annotated[float, doc("Seconds to wait for a locked database.")] = 5.0
-    transaction: Annotated[bool, doc("Run several statements in one transaction.")] = True
     read_only: Annotated[bool, doc("Open the file for reading only.")] = False
-    max_rows: Annotated[Size, doc("More rows than this are error kind `limit`.")] = MAX_ROWS
 
 
 class File(Database):
@@ -160,7 +156,7 @@ def _execute(file: File, sql: Sql, attach: dict[str, str], knobs: Knobs, call: C
     import apsw
 
     results: list[Result] = []
-    text = sql.query or sql.command or ""
+    text = sql.text
     try:
         connection = file.open()
         connection.set_busy_timeout(int(knobs.busy_timeout * 1000))

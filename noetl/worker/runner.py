@@ -7,6 +7,7 @@ decided here.
 import asyncio
 import traceback
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from noetl.core.deciding.draft import stored_refs
@@ -15,19 +16,9 @@ from noetl.core.deciding.run_start import as_items
 from noetl.core.deciding.work_order import put_in_place, scopes_of
 from noetl.core.event import Event
 from noetl.core.message import ClaimOrder, WorkOrder, waits_as
+from noetl.core.pipeline import effects
 from noetl.core.pipeline.block_end import block_boundary
 from noetl.core.pipeline.claim import claim_ended, prepare
-from noetl.core.pipeline.effects import (
-    CallBlock,
-    Drive,
-    Effect,
-    Ended,
-    NeedPayloads,
-    NeedSecrets,
-    Park,
-    RunTool,
-    Sleep,
-)
 from noetl.core.pipeline.engine_kinds import too_slow
 from noetl.core.pipeline.frame import Frame, PipelineContext
 from noetl.core.pipeline.inner_loop import InnerLoop, IterationOutcome, inner_loop_result
@@ -65,12 +56,12 @@ class Runner:
         self.parked = 0
         self._loading = PayloadLoader(self.around, toolbox.payload)
         self.effects: dict[type, Callable[[Any, Frame], Awaitable[Any]]] = {
-            RunTool: self._run_tool,
-            NeedSecrets: self._need_secrets,
-            NeedPayloads: self._need_payloads,
-            Sleep: self._sleep,
-            Park: self._park,
-            CallBlock: self._call_block,
+            effects.RunTool: self._run_tool,
+            effects.NeedSecrets: self._need_secrets,
+            effects.NeedPayloads: self._need_payloads,
+            effects.Sleep: self._sleep,
+            effects.Park: self._park,
+            effects.CallBlock: self._call_block,
         }
 
     @property
@@ -105,15 +96,7 @@ class Runner:
 
     async def _run_plain(self) -> None:
         frame = self._frame("")
-        try:
-            ended = await self.drive(frame)
-        except LeavesWorker:
-            await self.reporter.hand_back(self.reporter.frames())
-            return
-        if ended.handed_back:
-            await self.reporter.hand_back([frame])
-        else:
-            await self.reporter.close(self._terminal(frame, ended))
+        await self._run_alone(frame, partial(self._terminal, frame))
 
     async def _run_claim(self, claim: ClaimOrder) -> None:
         """Claim the next items of the loop; they are worked on when they are in the log."""
@@ -121,6 +104,9 @@ class Runner:
         assert self.step.loop.claim is not None
         frame = self._frame("", self.step.loop.claim.pipeline)
         prepare(frame, claim)
+        await self._run_alone(frame, partial(claim_ended, frame, claim))
+
+    async def _run_alone(self, frame: Frame, terminal: Callable[[effects.Ended], Event]) -> None:
         try:
             ended = await self.drive(frame)
         except LeavesWorker:
@@ -129,7 +115,7 @@ class Runner:
         if ended.handed_back:
             await self.reporter.hand_back([frame])
         else:
-            await self.reporter.close(claim_ended(frame, claim, ended))
+            await self.reporter.close(terminal(ended))
 
     async def give_up(self, error: Exception) -> None:
         """Something of ours went wrong: the step fails and says so."""
@@ -156,7 +142,7 @@ class Runner:
         self.reporter.watch(frame)
         return frame
 
-    def _terminal(self, frame: Frame, ended: Ended) -> Event:
+    def _terminal(self, frame: Frame, ended: effects.Ended) -> Event:
         wanted = {label: frame.results[label] for label in self.step.wants_results if label in frame.results}
         output, results = recorded_together(frame, ended.output, wanted)
         data: dict[str, Any] = {"output": output}
@@ -176,7 +162,7 @@ class Runner:
 
     # Driving one pipeline
 
-    async def drive(self, frame: Frame) -> Ended:
+    async def drive(self, frame: Frame) -> effects.Ended:
         kept = self.order.frames.get(frame.at)
         if kept is not None:
             frame.resume(kept)
@@ -191,7 +177,7 @@ class Runner:
             return stop.value  # type: ignore[no-any-return]
         return await self.go_on(machine, effect, frame)
 
-    async def go_on(self, machine: Drive, effect: Effect, frame: Frame) -> Ended:
+    async def go_on(self, machine: effects.Drive, effect: effects.Effect, frame: Frame) -> effects.Ended:
         while True:
             self.reporter.touch()
             if len(self.around.events) >= HELD_EVENTS:  # nobody takes reports: go on when someone does
@@ -210,19 +196,21 @@ class Runner:
 
     # Effects
 
-    async def _run_tool(self, effect: RunTool, frame: Frame) -> Output:
+    async def _run_tool(self, effect: effects.RunTool, frame: Frame) -> Output:
         if self.around.payloads and holds_reference(effect.input):
             await self.reporter.keep()
         return await self.toolbox.call(effect, frame, self.order)
 
-    async def _need_secrets(self, effect: NeedSecrets, frame: Frame) -> dict[str, Any] | EvaluationError:
+    async def _need_secrets(
+        self, effect: effects.NeedSecrets, frame: Frame
+    ) -> dict[str, Any] | EvaluationError:
         redactor = frame.around.redactor
         try:
             return {name: await self.toolbox.secret(self.order, name, redactor) for name in effect.names}
         except NoetlError as error:
             return EvaluationError("keychain", error.message)
 
-    async def _need_payloads(self, effect: NeedPayloads, frame: Frame) -> None:
+    async def _need_payloads(self, effect: effects.NeedPayloads, frame: Frame) -> None:
         await self._loading.have(effect.refs)
 
     async def _have(self, frame: Frame, paths: frozenset[Path]) -> None:
@@ -230,10 +218,10 @@ class Runner:
         if self.around.aside:
             await self._loading.have(frame.scope("").wanted(paths))
 
-    async def _sleep(self, effect: Sleep, frame: Frame) -> None:
+    async def _sleep(self, effect: effects.Sleep, frame: Frame) -> None:
         await asyncio.sleep(effect.seconds)
 
-    async def _park(self, effect: Park, frame: Frame) -> Output:
+    async def _park(self, effect: effects.Park, frame: Frame) -> Output:
         self.around.record(effect.event)
         if not self.keeps_lease:
             raise LeavesWorker
@@ -277,7 +265,7 @@ class Runner:
 
     # Workbook blocks
 
-    async def _call_block(self, effect: CallBlock, frame: Frame) -> tuple[Output, Patch]:
+    async def _call_block(self, effect: effects.CallBlock, frame: Frame) -> tuple[Output, Patch]:
         """Run a block within the calling task's timeout; what is wrong with its templates is the task's."""
         left = None if effect.ends is None else (effect.ends - self.around.now()) / 1000
         try:
@@ -292,7 +280,7 @@ class Runner:
             kind = error.kind if isinstance(error, EvaluationError) else "template"
             return failed(problem(kind, f"block {effect.block!r}: {error.message}")), []
 
-    async def _run_block(self, effect: CallBlock, frame: Frame) -> tuple[Output, Patch]:
+    async def _run_block(self, effect: effects.CallBlock, frame: Frame) -> tuple[Output, Patch]:
         block = self.program.blocks[effect.block]
         inner = Frame(
             at=effect.at,
@@ -320,15 +308,15 @@ class Runner:
             ended = await self._block_loop(block, inner, given)
         return self._block_end(block, inner, ended)
 
-    async def _block_loop(self, block: BlockProgram, frame: Frame, given: dict[str, Any]) -> Ended:
+    async def _block_loop(self, block: BlockProgram, frame: Frame, given: dict[str, Any]) -> effects.Ended:
         assert block.loop is not None
         level = self._level(frame.at, block.loop, frame, block.pipeline, parent=frame.iter.get("parent"))
         level.input = given
         output, writes = await self._run_level(level, frame)
         frame.write(writes)
-        return Ended(output["status"] == "ok", output, output.get("error"))
+        return effects.Ended(output["status"] == "ok", output, output.get("error"))
 
-    def _block_end(self, block: BlockProgram, frame: Frame, ended: Ended) -> tuple[Output, Patch]:
+    def _block_end(self, block: BlockProgram, frame: Frame, ended: effects.Ended) -> tuple[Output, Patch]:
         """The block's own `set` and `output`; its step scope ends here, its ctx writes go to the caller."""
         if ended.well:
             ended = block_boundary(block, frame, ended)
@@ -427,9 +415,9 @@ class Runner:
         """Run the iterations of a level: one after the other, or as many at once as its share allows."""
         return await IterationPool(self, level, items, known, outer=outer).run()
 
-    async def run_inner(self, level: InnerLoop, frame: Frame) -> Ended:
+    async def run_inner(self, level: InnerLoop, frame: Frame) -> effects.Ended:
         assert level.inner is not None
         inner = self._level(frame.at, level.inner, frame, level.pipeline, parent=frame.iter)
         output, writes = await self._run_level(inner, frame)
         frame.write(writes)
-        return Ended(output["status"] == "ok", output, output.get("error"))
+        return effects.Ended(output["status"] == "ok", output, output.get("error"))

@@ -9,48 +9,17 @@ import msgspec
 
 from noetl.adapters.memory.schedules import MemorySchedules
 from noetl.errors import Conflict
-from noetl.ports.store import (
-    EVERY,
-    AccessToken,
-    Append,
-    Claimed,
-    Extent,
-    Find,
-    Letter,
-    Listed,
-    Outline,
-    PlaybookText,
-    Projection,
-    Row,
-    ServerAddress,
-    Snapshot,
-    StoredLog,
-    Stuck,
-    Summary,
-    check_append,
-    check_owner,
-    custody_after,
-    family_over,
-    glob_of,
-    newest_format,
-    outdated,
-    page_start,
-    reading,
-    unknown_credential,
-    unknown_execution,
-    unknown_playbook,
-    unknown_token,
-)
+from noetl.ports import store
 
 RESTING = ("paused", "stuck")
 
 
 @dataclass(slots=True)
 class _Execution:
-    summary: Summary
-    rows: list[Row] = field(default_factory=list)
+    summary: store.Summary
+    rows: list[store.Row] = field(default_factory=list)
     batches: set[str] = field(default_factory=set)
-    snapshot: Snapshot | None = None
+    snapshot: store.Snapshot | None = None
     seq: int = 0
     head: bytes = b""
     owner: str | None = None
@@ -68,26 +37,26 @@ class MemoryStore(MemorySchedules):
         super().__init__()
         self._now = now
         self._executions: dict[str, _Execution] = {}
-        self._servers: dict[str, tuple[ServerAddress, int]] = {}
+        self._servers: dict[str, tuple[store.ServerAddress, int]] = {}
         self._keys: dict[str, str] = {}  # idempotency key -> execution
-        self._mail: list[Letter] = []
+        self._mail: list[store.Letter] = []
         self._posted = 0
-        self._playbooks: list[PlaybookText] = []
+        self._playbooks: list[store.PlaybookText] = []
         self._deleted: set[tuple[str, int]] = set()
         self._secrets: dict[str, tuple[bytes, int]] = {}
-        self._tokens: dict[str, AccessToken] = {}
+        self._tokens: dict[str, store.AccessToken] = {}
 
     def _get(self, execution_id: str) -> _Execution:
         try:
             return self._executions[execution_id]
         except KeyError:
-            raise unknown_execution(execution_id) from None
+            raise store.unknown_execution(execution_id) from None
 
-    async def commit(self, append: Append) -> None:
+    async def commit(self, append: store.Append) -> None:
         """Append, all or nothing."""
         execution = self._executions.get(append.execution_id)
         if execution is None and append.summary is None:
-            raise unknown_execution(append.execution_id)
+            raise store.unknown_execution(append.execution_id)
         self._check(append, execution)
         if append.successor is not None:
             await self._begin_successor(append.execution_id, append.successor)
@@ -95,17 +64,17 @@ class MemoryStore(MemorySchedules):
             execution = self._begin(append)
         execution.rows.extend(append.rows)
         execution.batches.update(row.batch for row in append.rows if row.batch is not None)
-        newest = max(execution.summary.format, newest_format(append))
+        newest = max(execution.summary.format, store.newest_format(append))
         execution.summary = msgspec.structs.replace(append.summary or execution.summary, format=newest)
         if append.snapshot is not None:
-            execution.snapshot = Snapshot(append.rows[-1].last, append.rows[-1].hash, append.snapshot)
+            execution.snapshot = store.Snapshot(append.rows[-1].last, append.rows[-1].hash, append.snapshot)
         if append.rows:
             execution.seq, execution.head = append.rows[-1].last, append.rows[-1].hash
         over = execution.summary.ended_at is not None
         own = [letter.id for letter in self._mail if letter.execution_id == append.execution_id]
         await self.discard_mail([*append.taken, *(own if over else ())])
 
-    async def _begin_successor(self, execution_id: str, successor: Append) -> None:
+    async def _begin_successor(self, execution_id: str, successor: store.Append) -> None:
         if successor.execution_id in self._executions:
             raise Conflict(f"the execution {successor.execution_id} already exists")
         await self.commit(successor)
@@ -113,13 +82,13 @@ class MemoryStore(MemorySchedules):
             if letter.execution_id == execution_id:
                 letter.execution_id = successor.execution_id
 
-    def _begin(self, append: Append) -> _Execution:
+    def _begin(self, append: store.Append) -> _Execution:
         assert append.summary is not None
         key = append.summary.idempotency_key
         if key is not None and key in self._keys:
             raise Conflict(f"an execution with the idempotency key {key!r} already exists")
         if append.newest and not self._is_newest(append.summary.path, append.summary.version):
-            raise outdated(append.summary)
+            raise store.outdated(append.summary)
         execution = self._executions[append.execution_id] = _Execution(append.summary)
         if key is not None:
             self._keys[key] = append.execution_id
@@ -133,30 +102,30 @@ class MemoryStore(MemorySchedules):
             offered - {gone for other, gone in self._deleted if other == path}, default=None
         )
 
-    def _check(self, append: Append, execution: _Execution | None) -> None:
-        check_append(append, execution.rows[-1].last if execution and execution.rows else 0)
+    def _check(self, append: store.Append, execution: _Execution | None) -> None:
+        store.check_append(append, execution.rows[-1].last if execution and execution.rows else 0)
         if execution is None:
             return
-        check_owner(append, execution.owner)
+        store.check_owner(append, execution.owner)
         for row in append.rows:
             if row.batch in execution.batches:
                 raise Conflict(f"the log of {append.execution_id} has the batch {row.batch} already")
 
-    async def log(self, execution_id: str) -> StoredLog:
+    async def log(self, execution_id: str) -> store.StoredLog:
         """The newest snapshot and the rows behind it."""
         execution = self._get(execution_id)
         seq, state = (execution.snapshot.seq, execution.snapshot.state) if execution.snapshot else (0, None)
         head = execution.rows[-1].hash if execution.rows else b""
-        return StoredLog(state, [row for row in execution.rows if row.first > seq], head)
+        return store.StoredLog(state, [row for row in execution.rows if row.first > seq], head)
 
-    async def logs(self, execution_ids: Sequence[str]) -> Mapping[str, StoredLog]:
+    async def logs(self, execution_ids: Sequence[str]) -> Mapping[str, store.StoredLog]:
         return {key: await self.log(key) for key in execution_ids if key in self._executions}
 
-    async def projection(self, execution_id: str) -> Projection:
+    async def projection(self, execution_id: str) -> store.Projection:
         execution = self._get(execution_id)
-        return Projection(execution.summary, execution.seq, execution.head, execution.snapshot)
+        return store.Projection(execution.summary, execution.seq, execution.head, execution.snapshot)
 
-    async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
+    async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[store.Row]:
         return [row for row in self._get(execution_id).rows if row.last >= first][:limit]
 
     async def end(self, execution_id: str) -> int:
@@ -166,27 +135,27 @@ class MemoryStore(MemorySchedules):
     async def answered(self, execution_id: str, batch: str) -> bool:
         return batch in self._get(execution_id).batches
 
-    async def summary(self, execution_id: str) -> Summary:
+    async def summary(self, execution_id: str) -> store.Summary:
         return self._get(execution_id).summary
 
-    async def newest(self, execution_id: str) -> Summary:
+    async def newest(self, execution_id: str) -> store.Summary:
         summary = self._get(execution_id).summary
         first = summary.chain or execution_id
         chain = [other.summary for other in self._executions.values() if other.summary.chain == first]
         return chain[-1] if chain else summary
 
-    async def executions(self, find: Find = EVERY) -> Listed:
+    async def executions(self, find: store.Find = store.EVERY) -> store.Listed:
         """Executions, the newest first."""
-        start = page_start(find.cursor)
+        start = store.page_start(find.cursor)
         matching = [
             (number, execution.summary)
             for number, execution in enumerate(self._executions.values())
             if (start is None or number < start) and _matches(execution.summary, find)
         ][::-1]
         more = str(matching[find.limit - 1][0]) if len(matching) > find.limit else None
-        return Listed([summary for _, summary in matching[: find.limit]], more)
+        return store.Listed([summary for _, summary in matching[: find.limit]], more)
 
-    async def by_key(self, idempotency_key: str) -> Summary | None:
+    async def by_key(self, idempotency_key: str) -> store.Summary | None:
         execution_id = self._keys.get(idempotency_key)
         return None if execution_id is None else self._executions[execution_id].summary
 
@@ -208,7 +177,7 @@ class MemoryStore(MemorySchedules):
 
     async def take_over(
         self, owner: str, lease_ms: int, own: Sequence[str] = (), but: Sequence[str] = (), limit: int = 100
-    ) -> Sequence[Claimed]:
+    ) -> Sequence[store.Claimed]:
         now = self._now()
         wanted = [self._executions[key] for key in own if key in self._executions]
         wanted = [execution for execution in wanted if execution.owner == owner and _is_open(execution)]
@@ -217,21 +186,21 @@ class MemoryStore(MemorySchedules):
         left.sort(key=lambda execution: execution.summary.due_at or 0)
         return [self._take(execution, owner, now + lease_ms) for execution in [*wanted, *left][:limit]]
 
-    def _take(self, execution: _Execution, owner: str, until: int) -> Claimed:
+    def _take(self, execution: _Execution, owner: str, until: int) -> store.Claimed:
         before = execution.in_hand
         if execution.owner not in (None, owner):
             before = before or ""
-            execution.in_hand = reading(owner)
+            execution.in_hand = store.reading(owner)
         execution.owner, execution.owned_until = owner, until
         size = sum(len(row.body) for row in execution.rows)
-        return Claimed(execution.summary, before, size)
+        return store.Claimed(execution.summary, before, size)
 
     async def put_down(self, execution_ids: Sequence[str], owner: str) -> None:
         for execution in map(self._get, execution_ids):
-            if execution.in_hand in (owner, reading(owner)):
+            if execution.in_hand in (owner, store.reading(owner)):
                 execution.in_hand = None
 
-    async def set_aside(self, execution_id: str, owner: str, why: Stuck) -> bool:
+    async def set_aside(self, execution_id: str, owner: str, why: store.Stuck) -> bool:
         execution = self._get(execution_id)
         if execution.owner != owner or execution.summary.ended_at is not None:
             return False
@@ -244,10 +213,10 @@ class MemoryStore(MemorySchedules):
         execution = self._get(execution_id)
         if execution.summary.stuck is None:
             return False
-        why = msgspec.json.decode(execution.summary.stuck, type=Stuck)
+        why = msgspec.json.decode(execution.summary.stuck, type=store.Stuck)
         execution.summary = msgspec.structs.replace(execution.summary, status=why.status, stuck=None)
         execution.owner, execution.owned_until = owner, self._now() + lease_ms
-        execution.in_hand = custody_after(why)
+        execution.in_hand = store.custody_after(why)
         return True
 
     async def stuck(self) -> int:
@@ -266,7 +235,7 @@ class MemoryStore(MemorySchedules):
         execution = self._get(execution_id)
         if execution.owner == owner:
             execution.owner, execution.owned_until = None, 0
-            ours = execution.in_hand in (owner, reading(owner))
+            ours = execution.in_hand in (owner, store.reading(owner))
             execution.in_hand = None if ours else execution.in_hand
 
     async def heartbeat(self, owner: str, lease_ms: int) -> None:
@@ -274,13 +243,13 @@ class MemoryStore(MemorySchedules):
             if execution.owner == owner and execution.summary.ended_at is None:
                 execution.owned_until = self._now() + lease_ms
 
-    async def announce(self, address: ServerAddress, lease_ms: int) -> None:
+    async def announce(self, address: store.ServerAddress, lease_ms: int) -> None:
         self._servers[address.server] = (address, self._now() + lease_ms)
 
     async def withdraw(self, server: str) -> None:
         self._servers.pop(server, None)
 
-    async def servers(self) -> Sequence[ServerAddress]:
+    async def servers(self) -> Sequence[store.ServerAddress]:
         here = [address for address, until in self._servers.values() if until >= self._now()]
         return sorted(here, key=lambda address: address.server)
 
@@ -303,10 +272,10 @@ class MemoryStore(MemorySchedules):
         if execution is None or execution.summary.ended_at is not None:
             return False
         self._posted += 1
-        self._mail.append(Letter(self._posted, execution_id, message))
+        self._mail.append(store.Letter(self._posted, execution_id, message))
         return True
 
-    async def mail(self, owner: str) -> Sequence[Letter]:
+    async def mail(self, owner: str) -> Sequence[store.Letter]:
         own = {key for key, execution in self._executions.items() if execution.owner == owner}
         return [letter for letter in self._mail if letter.execution_id in own]
 
@@ -321,18 +290,18 @@ class MemoryStore(MemorySchedules):
         file: str | None,
         by: str | None = None,
         language: int = 1,
-    ) -> PlaybookText:
+    ) -> store.PlaybookText:
         versions = [entry for entry in self._playbooks if entry.path == path]
         if versions and versions[-1].hash == digest and (path, len(versions)) not in self._deleted:
             versions[-1].file = file or versions[-1].file
             return versions[-1]
-        entry = PlaybookText(path, len(versions) + 1, digest, text, file, self._now(), by, language)
+        entry = store.PlaybookText(path, len(versions) + 1, digest, text, file, self._now(), by, language)
         self._playbooks.append(entry)
         return entry
 
     async def playbook(
         self, *, digest: str | None = None, path: str | None = None, version: int | None = None
-    ) -> PlaybookText:
+    ) -> store.PlaybookText:
         playbook_texts = [
             entry
             for entry in self._playbooks
@@ -342,10 +311,10 @@ class MemoryStore(MemorySchedules):
             and (digest is not None or (entry.path, entry.version) not in self._deleted)
         ]
         if not playbook_texts:
-            raise unknown_playbook(path, digest, version)
+            raise store.unknown_playbook(path, digest, version)
         return max(playbook_texts, key=lambda entry: entry.version)
 
-    async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
+    async def playbooks(self, path: str | None = None) -> Sequence[store.PlaybookText]:
         offered = [entry for entry in self._playbooks if (entry.path, entry.version) not in self._deleted]
         if path is not None:
             return [entry for entry in offered if entry.path == path][::-1]
@@ -362,7 +331,7 @@ class MemoryStore(MemorySchedules):
 
     async def secret(self, name: str) -> bytes:
         if name not in self._secrets:
-            raise unknown_credential(name)
+            raise store.unknown_credential(name)
         return self._secrets[name][0]
 
     async def reseal_secret(self, name: str, old: bytes, new: bytes) -> bool:
@@ -376,32 +345,32 @@ class MemoryStore(MemorySchedules):
 
     async def delete_secret(self, name: str) -> None:
         if self._secrets.pop(name, None) is None:
-            raise unknown_credential(name, hint="noetl credential list")
+            raise store.unknown_credential(name, hint="noetl credential list")
 
-    async def put_token(self, token: AccessToken) -> None:
+    async def put_token(self, token: store.AccessToken) -> None:
         self._tokens.pop(token.id, None)
         self._tokens[token.id] = token
 
-    async def token(self, token_id: str) -> AccessToken:
+    async def token(self, token_id: str) -> store.AccessToken:
         if token_id not in self._tokens:
-            raise unknown_token(token_id)
+            raise store.unknown_token(token_id)
         return self._tokens[token_id]
 
-    async def tokens(self) -> Sequence[AccessToken]:
+    async def tokens(self) -> Sequence[store.AccessToken]:
         return sorted(self._tokens.values(), key=lambda token: (-token.created_at, token.id))
 
     async def delete_token(self, token_id: str) -> None:
         if self._tokens.pop(token_id, None) is None:
-            raise unknown_token(token_id)
+            raise store.unknown_token(token_id)
 
-    async def ended(self, before: int, *, after: str = "", limit: int = 200) -> Sequence[Outline]:
+    async def ended(self, before: int, *, after: str = "", limit: int = 200) -> Sequence[store.Outline]:
         outlines = (_outline(self._executions[key]) for key in sorted(self._executions) if key > after)
         return [
             outline for outline in outlines if outline.ended_at is not None and outline.ended_at <= before
         ][:limit]
 
-    async def family(self, execution_id: str) -> Sequence[Outline]:
-        members: dict[str, Outline] = {}
+    async def family(self, execution_id: str) -> Sequence[store.Outline]:
+        members: dict[str, store.Outline] = {}
         waiting = [execution_id]
         while waiting:
             key = waiting.pop()
@@ -420,7 +389,7 @@ class MemoryStore(MemorySchedules):
             if execution_id in (execution.parent, execution.retry_of, execution.chain)
         ]
 
-    async def trim(self, execution_id: str, rows: Sequence[Row], *, whole: bool) -> None:
+    async def trim(self, execution_id: str, rows: Sequence[store.Row], *, whole: bool) -> None:
         execution = self._executions.get(execution_id)
         if execution is None or execution.summary.ended_at is None:
             raise Conflict(f"execution {execution_id} is not over")
@@ -430,13 +399,13 @@ class MemoryStore(MemorySchedules):
 
     async def delete(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
         """Forget executions with their logs, those whose whole family is over."""
-        gone = [key for key in execution_ids if family_over(await self.family(key), before)]
+        gone = [key for key in execution_ids if store.family_over(await self.family(key), before)]
         for key in gone:
             self._keys.pop(self._executions.pop(key).summary.idempotency_key or "", None)
         self._mail = [letter for letter in self._mail if letter.execution_id not in gone]
         return gone
 
-    async def extent(self) -> Extent:
+    async def extent(self) -> store.Extent:
         summaries = [execution.summary for execution in self._executions.values()]
         open_ = [
             execution
@@ -451,7 +420,7 @@ class MemoryStore(MemorySchedules):
             ),
             default=None,
         )
-        return Extent(
+        return store.Extent(
             schema=0,
             bytes=sum(len(row.body) for execution in self._executions.values() for row in execution.rows),
             executions=dict(Counter(execution.status for execution in summaries)),
@@ -472,16 +441,16 @@ class MemoryStore(MemorySchedules):
         """Nothing is held open."""
 
 
-def _outline(execution: _Execution) -> Outline:
+def _outline(execution: _Execution) -> store.Outline:
     summary = execution.summary
-    return Outline(summary.execution_id, summary.hash, summary.ended_at, execution.trimmed)
+    return store.Outline(summary.execution_id, summary.hash, summary.ended_at, execution.trimmed)
 
 
-def _matches(summary: Summary, find: Find) -> bool:
+def _matches(summary: store.Summary, find: store.Find) -> bool:
     part = (find.text or "").lower()
     return (
         find.status in (None, summary.status)
-        and (find.path is None or fnmatchcase(summary.path, glob_of(find.path)))
+        and (find.path is None or fnmatchcase(summary.path, store.glob_of(find.path)))
         and find.parent in (None, summary.parent)
         and find.by in (None, summary.requested_by)
         and summary.execution_id.startswith(find.prefix)

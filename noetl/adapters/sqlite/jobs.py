@@ -10,30 +10,14 @@ import msgspec
 from noetl.adapters.sqlite import statements as sql
 from noetl.adapters.sqlite.connection import fetch
 from noetl.errors import Conflict, InvariantViolation
-from noetl.ports.store import (
-    Append,
-    Claimed,
-    Outline,
-    PlaybookText,
-    Row,
-    Stuck,
-    Summary,
-    check_append,
-    check_owner,
-    custody_after,
-    family_over,
-    newest_format,
-    outdated,
-    reading,
-    unknown_execution,
-)
+from noetl.ports import store
 
 _written = attrgetter(*sql.WRITTEN_FIELDS)
 _summary = attrgetter(*sql.BEGUN_FIELDS)
 _changing = attrgetter(*sql.CHANGING_FIELDS)
 
 
-def append(connection: apsw.Connection, append: Append, now: int) -> None:
+def append(connection: apsw.Connection, append: store.Append, now: int) -> None:
     """Add to a log, where the decision thought that it ended; begin what goes on from it, with its mail."""
     if append.successor is not None:
         _append(connection, append.successor, now)
@@ -41,13 +25,13 @@ def append(connection: apsw.Connection, append: Append, now: int) -> None:
     _append(connection, append, now)
 
 
-def _append(connection: apsw.Connection, append: Append, now: int) -> None:
+def _append(connection: apsw.Connection, append: store.Append, now: int) -> None:
     end = _end(append)
     if append.expected == 0 and append.summary is not None:
         number = _begin(connection, append, append.summary, (*end, now))
         if append.newest:
             _check_newest(connection, append.summary)
-        check_append(append, 0)
+        store.check_append(append, 0)
     else:
         number = _go_on(connection, append, end)
     values = [(number, *_written(row)) for row in append.rows]
@@ -61,19 +45,22 @@ def _append(connection: apsw.Connection, append: Append, now: int) -> None:
         discard(connection, append.taken)
 
 
-def _end(append: Append) -> tuple[int, bytes | None]:
+def _end(append: store.Append) -> tuple[int, bytes | None]:
     """Where the log ends with an append, and the last link of its hash chain when it is a new one."""
     return (append.rows[-1].last, append.rows[-1].hash) if append.rows else (append.expected, None)
 
 
 def _begin(
-    connection: apsw.Connection, append: Append, summary: Summary, end: tuple[int, bytes | None, int]
+    connection: apsw.Connection,
+    append: store.Append,
+    summary: store.Summary,
+    end: tuple[int, bytes | None, int],
 ) -> int:
     """The number of a new execution, whose log ends where this append does."""
     claim, (seq, head, now) = append.claim, end
     owned: tuple[str | None, int] = (claim[0], now + claim[1]) if claim else (None, 0)
     try:
-        fields = (*_summary(summary), *owned, seq, head or b"", newest_format(append))
+        fields = (*_summary(summary), *owned, seq, head or b"", store.newest_format(append))
         begun = fetch(connection, sql.BEGIN_EXECUTION, fields)
         return int(begun[0][0])
     except apsw.ConstraintError as error:
@@ -83,18 +70,18 @@ def _begin(
         raise Conflict(f"the execution {summary.execution_id} already exists") from error
 
 
-def _check_newest(connection: apsw.Connection, summary: Summary) -> None:
+def _check_newest(connection: apsw.Connection, summary: store.Summary) -> None:
     versions = fetch(connection, sql.NEWEST_NUMBER, (summary.path,))
     if versions[0][0] != summary.version:
-        raise outdated(summary)
+        raise store.outdated(summary)
 
 
-def _go_on(connection: apsw.Connection, append: Append, end: tuple[int, bytes | None]) -> int:
+def _go_on(connection: apsw.Connection, append: store.Append, end: tuple[int, bytes | None]) -> int:
     """The number of an execution whose log ends where the decision thought, and whose owner appends."""
     execution_id, expected, summary = append.execution_id, append.expected, append.summary
-    check_append(append, expected)
+    store.check_append(append, expected)
     fence = (execution_id, expected, append.owner if expected else None)
-    moved = (*end, newest_format(append))
+    moved = (*end, store.newest_format(append))
     if summary is None:
         rows = fetch(connection, sql.MOVE_END, (*moved, *fence))
     else:
@@ -106,13 +93,13 @@ def _go_on(connection: apsw.Connection, append: Append, end: tuple[int, bytes | 
     return int(rows[0][0])
 
 
-def _refuse(connection: apsw.Connection, append: Append) -> NoReturn:
+def _refuse(connection: apsw.Connection, append: store.Append) -> NoReturn:
     """Say why there is nothing that this could be appended to."""
     rows = fetch(connection, sql.END_AND_OWNER, (append.execution_id,))
     if not rows:
-        raise unknown_execution(append.execution_id)
-    check_append(append, rows[0][0])
-    check_owner(append, rows[0][1])
+        raise store.unknown_execution(append.execution_id)
+    store.check_append(append, rows[0][0])
+    store.check_owner(append, rows[0][1])
     raise InvariantViolation(f"nothing keeps anyone from appending to the log of {append.execution_id}")
 
 
@@ -130,20 +117,20 @@ def take_in_hand(connection: apsw.Connection, execution_id: str, owner: str, alw
     return before
 
 
-def take_over(connection: apsw.Connection, wish: dict[str, object], until: int) -> list[Claimed]:
+def take_over(connection: apsw.Connection, wish: dict[str, object], until: int) -> list[store.Claimed]:
     """Become the owner of executions that nobody alive owns."""
     owner, taken = str(wish["owner"]), []
     for number, before, in_hand in fetch(connection, sql.LEFT, wish):
         died = before not in (None, owner)
-        connection.execute(sql.TAKE_OVER, (owner, until, reading(owner) if died else in_hand, number))
+        connection.execute(sql.TAKE_OVER, (owner, until, store.reading(owner) if died else in_hand, number))
         *summary, size = fetch(connection, sql.TAKEN_OVER, (number,))[0]
-        taken.append(Claimed(Summary(*summary), (in_hand or "") if died else in_hand, size))
+        taken.append(store.Claimed(store.Summary(*summary), (in_hand or "") if died else in_hand, size))
     return taken
 
 
 def put_down(connection: apsw.Connection, execution_ids: Sequence[str], owner: str) -> None:
     """Nobody has executions in hand any more."""
-    values = [(execution_id, owner, reading(owner)) for execution_id in execution_ids]
+    values = [(execution_id, owner, store.reading(owner)) for execution_id in execution_ids]
     connection.executemany(sql.PUT_DOWN, values)
 
 
@@ -152,27 +139,27 @@ def release(connection: apsw.Connection, execution_id: str, owner: str, until: i
     rows = fetch(connection, sql.STUCK, (execution_id,))
     if not rows:
         return False
-    why = msgspec.json.decode(rows[0][0], type=Stuck)
-    connection.execute(sql.RELEASE, (why.status, custody_after(why), owner, until, execution_id))
+    why = msgspec.json.decode(rows[0][0], type=store.Stuck)
+    connection.execute(sql.RELEASE, (why.status, store.custody_after(why), owner, until, execution_id))
     return True
 
 
 def known_version(
     connection: apsw.Connection, path: str, digest: str, file: str | None
-) -> PlaybookText | None:
+) -> store.PlaybookText | None:
     """The newest version of a path, when it is this text and file."""
     newest = fetch(connection, sql.NEWEST_VERSION, (path,))
     if not newest or newest[0][-1] is not None:
         return None
-    playbook_text = PlaybookText(*newest[0][:-1])
+    playbook_text = store.PlaybookText(*newest[0][:-1])
     return playbook_text if playbook_text.hash == digest and file in (None, playbook_text.file) else None
 
 
-def register(connection: apsw.Connection, entry: PlaybookText) -> PlaybookText:
+def register(connection: apsw.Connection, entry: store.PlaybookText) -> store.PlaybookText:
     """Keep a playbook: a new version, or the newest one in another file."""
     newest = fetch(connection, sql.NEWEST_VERSION, (entry.path,))
     if newest and newest[0][2] == entry.hash and newest[0][-1] is None:
-        playbook_text = PlaybookText(*newest[0][:-1])
+        playbook_text = store.PlaybookText(*newest[0][:-1])
         playbook_text.file = entry.file or playbook_text.file
         connection.execute(sql.MOVE_PLAYBOOK, (playbook_text.file, playbook_text.path, playbook_text.version))
         return playbook_text
@@ -182,7 +169,9 @@ def register(connection: apsw.Connection, entry: PlaybookText) -> PlaybookText:
     return entry
 
 
-def trim(connection: apsw.Connection, execution_id: str, rows: Sequence[Row], whole_at: int | None) -> None:
+def trim(
+    connection: apsw.Connection, execution_id: str, rows: Sequence[store.Row], whole_at: int | None
+) -> None:
     """Put rows that say less in the place of the same ones."""
     executions = fetch(connection, sql.IS_OVER, (execution_id,))
     if not executions:
@@ -198,8 +187,8 @@ def delete(connection: apsw.Connection, execution_ids: Sequence[str], before: in
     """Forget executions whose whole family was over at a moment; a retry may have begun since."""
     deleted = []
     for execution_id in execution_ids:
-        family = [Outline(*row) for row in fetch(connection, sql.FAMILY, (execution_id,))]
-        if not family_over(family, before):
+        family = [store.Outline(*row) for row in fetch(connection, sql.FAMILY, (execution_id,))]
+        if not store.family_over(family, before):
             continue
         number = fetch(connection, sql.NUMBER, (execution_id,))[0][0]
         for statement in (sql.DELETE_LOG, sql.DELETE_SNAPSHOT, sql.DELETE_EXECUTION):

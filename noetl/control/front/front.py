@@ -38,14 +38,7 @@ from noetl.dsl.effective_spec import LIMITS
 from noetl.dsl.nearest import nearest
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.json_value import Json, JsonObject
-from noetl.ports.answers import (
-    CredentialAnswer,
-    DiffAnswer,
-    ExecutionAnswer,
-    LogLine,
-    StateAnswer,
-    WhyAnswer,
-)
+from noetl.ports import answers
 from noetl.ports.front import (
     ME,
     Ask,
@@ -249,7 +242,7 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         counts = await self._engine.read(item.execution_id, lambda state: outcome_of(state)["counts"])
         return item if counts is None else _counted(item, counts)
 
-    async def execution(self, execution_id: str, *, wait_s: float = 0) -> ExecutionAnswer:
+    async def execution(self, execution_id: str, *, wait_s: float = 0) -> answers.ExecutionAnswer:
         """How it stands: from memory while it runs here, else from the projection.
 
         Whoever waits for one that goes on as another waits for the last of them.
@@ -267,7 +260,7 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
             return await self._shown_stuck(summary)
         if summary.result:
             result = {**stored_result(summary), **moments(summary), "log": self._store.path}
-            return cast(ExecutionAnswer, result)
+            return cast(answers.ExecutionAnswer, result)
         from noetl.control.front.stuck import UNREADABLE, set_aside
 
         try:
@@ -305,10 +298,10 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
                 if any(event.name == "execution.paused" for event in events):
                     return
 
-    def _shown_live(self, state: State) -> ExecutionAnswer:
+    def _shown_live(self, state: State) -> answers.ExecutionAnswer:
         return self._shown(state, summary_of(state, None, None))
 
-    async def _shown_stuck(self, summary: Summary) -> ExecutionAnswer:
+    async def _shown_stuck(self, summary: Summary) -> answers.ExecutionAnswer:
         """As much as can be read of it, and why it is stuck."""
         from noetl.control.front.stuck import UNREADABLE, outline_of, stuck_fields
 
@@ -317,12 +310,12 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         except UNREADABLE:
             state = outline_of(summary)
         stuck = {"status": summary.status, "stuck": stuck_fields(summary)}
-        return cast(ExecutionAnswer, {**self._shown(state, summary), **stuck})
+        return cast(answers.ExecutionAnswer, {**self._shown(state, summary), **stuck})
 
-    def _shown(self, state: State, summary: Summary) -> ExecutionAnswer:
+    def _shown(self, state: State, summary: Summary) -> answers.ExecutionAnswer:
         result = result_so_far(state, self._engine.now())
         whole = {**result, **moments(summary), **request_of(state), "log": self._store.path}
-        return cast(ExecutionAnswer, whole)
+        return cast(answers.ExecutionAnswer, whole)
 
     async def status(self, execution_id: str) -> str:
         return self._engine.status(execution_id) or (await self._store.summary(execution_id)).status
@@ -358,16 +351,16 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
 
     async def logs(
         self, execution_id: str, *, first: int = 1, limit: int = 500, step: str | None = None
-    ) -> list[LogLine]:
+    ) -> list[answers.LogLine]:
         """What tasks wrote to their output, from an event on; the lines of one event stay together."""
-        lines: list[LogLine] = []
+        lines: list[answers.LogLine] = []
         async for envelope in envelopes(self._store, execution_id, first=first, name="task.done", step=step):
-            lines += cast(Iterator[LogLine], lines_of(envelope))
+            lines += cast(Iterator[answers.LogLine], lines_of(envelope))
             if len(lines) >= limit:
                 break
         return lines
 
-    async def state(self, execution_id: str, at: int | None = None) -> StateAnswer:
+    async def state(self, execution_id: str, at: int | None = None) -> answers.StateAnswer:
         """The state after an event, or now."""
         if at is not None:
             then = await state_at(self._store, execution_id, at)
@@ -391,7 +384,7 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         program = with_fragments(await self._catalog.program(digest), fragments)
         return graph(sketch(program.playbook))
 
-    async def why(self, execution_id: str, step: str | None = None) -> WhyAnswer:
+    async def why(self, execution_id: str, step: str | None = None) -> answers.WhyAnswer:
         from noetl.control.front.stuck import UNREADABLE, set_aside, why_stuck
 
         summary = await self._store.summary(execution_id)
@@ -402,7 +395,7 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         except UNREADABLE as error:
             return await why_stuck(self._store, await set_aside(self._engine, execution_id, error), step)
 
-    async def _explained(self, execution_id: str, step: str | None) -> WhyAnswer:
+    async def _explained(self, execution_id: str, step: str | None) -> answers.WhyAnswer:
         from noetl.core.reading.explain import explain
 
         log = [item async for item in events(self._store, execution_id)]
@@ -429,7 +422,7 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
             hint = f"did you mean '{near}'?" if near else f"its steps: {', '.join(steps)}"
             raise NotFound(f"the playbook has no step '{step}'", hint=hint)
 
-    async def diff(self, first: str, other: str) -> DiffAnswer:
+    async def diff(self, first: str, other: str) -> answers.DiffAnswer:
         from noetl.core.reading.compare import Course, compare
 
         courses = []
@@ -437,7 +430,7 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
             courses.append(course := Course(State(execution_id)))
             async for row in rows_of(self._store, execution_id):
                 course.take(events_of(row))
-        return cast(DiffAnswer, await asyncio.to_thread(compare, courses[0], courses[1]))
+        return cast(answers.DiffAnswer, await asyncio.to_thread(compare, courses[0], courses[1]))
 
     async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Json:
         summary = await self._store.summary(execution_id)
@@ -460,7 +453,7 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
     async def credentials(self) -> Sequence[tuple[str, int]]:
         return await self._store.secrets()
 
-    async def credential(self, name: str) -> CredentialAnswer:
+    async def credential(self, name: str) -> answers.CredentialAnswer:
         material = await self._vault.credential(name)
         moment = dict(await self._store.secrets()).get(name, 0)
         return {"name": name, "fields": sorted(material), "set_at": iso(moment)}

@@ -5,30 +5,7 @@ The shell that drives it does all waiting and calling; see worker/.
 """
 
 from noetl.core.event import index_of, iso
-from noetl.core.pipeline import task_policy
-from noetl.core.pipeline.effects import (
-    HANDED_BACK,
-    LOGS,
-    Drive,
-    Driven,
-    Ended,
-    NeedPayloads,
-    NeedSecrets,
-    RunTool,
-    Sleep,
-    Visit,
-    parking,
-    task_event,
-)
-from noetl.core.pipeline.engine_kinds import (
-    ENGINE_KINDS,
-    OWN_KINDS,
-    SHORT_WAIT_S,
-    answered,
-    bound_s,
-    idempotency_key,
-    with_bound,
-)
+from noetl.core.pipeline import effects, engine_kinds, task_policy
 from noetl.core.pipeline.frame import Frame
 from noetl.core.pipeline.recorded_output import SHOWN_BYTES, recorded, trace_value, with_ref
 from noetl.core.pipeline.task_policy import Choice
@@ -51,29 +28,29 @@ NOT_OVER = frozenset({"timeout", "cancelled"})
 EVENTS_AT_ONCE = 2000
 
 
-def drive(frame: Frame, answer: Output | None = None) -> Drive:
+def drive(frame: Frame, answer: Output | None = None) -> effects.Drive:
     """Run a pipeline from where its frame stands; `answer` is what a parked task was waiting for."""
     tasks = frame.pipeline.tasks
     try:
         while frame.pc < len(tasks):
             if frame.around.stopping:
-                return HANDED_BACK
+                return effects.HANDED_BACK
             if len(frame.around.events) >= EVENTS_AT_ONCE:
-                yield Sleep(0)  # what never waits by itself lets what it said be reported
+                yield effects.Sleep(0)  # what never waits by itself lets what it said be reported
             ended = yield from _visit(frame, tasks[frame.pc], answer)
             answer = None
             if ended is not None:
                 return ended
     except EvaluationError as error:
         return _failed(frame, tasks[min(frame.pc, len(tasks) - 1)], problem(error.kind, error.message))
-    return Ended(True, frame.output or ok())
+    return effects.Ended(True, frame.output or ok())
 
 
-def _visit(frame: Frame, task: TaskProgram, answer: Output | None) -> Driven[Ended | None]:
+def _visit(frame: Frame, task: TaskProgram, answer: Output | None) -> effects.Driven[effects.Ended | None]:
     """Come to a task: ask its before-rules on a new visit, then run it."""
     label = frame.prefix + task.label
     if frame.around.aside and (refs := frame.scope(task.label).wanted(task.reads)):
-        yield NeedPayloads(refs)
+        yield effects.NeedPayloads(refs)
     if frame.attempt == 0:
         frame.visits[task.label] = frame.visits.get(task.label, 0) + 1
         most = frame.around.limits["max_task_runs"]
@@ -87,7 +64,7 @@ def _visit(frame: Frame, task: TaskProgram, answer: Output | None) -> Driven[End
         if choice.do != "continue":
             return _skipped(frame, task, label, choice)
         frame.attempt, frame.unsure = 1, frame.around.repeated
-    visit = Visit(task, label, frame.visits[task.label])
+    visit = effects.Visit(task, label, frame.visits[task.label])
     frame.runs += 1
     if frame.runs > frame.around.limits["max_task_runs"]:
         raise EvaluationError(
@@ -124,7 +101,7 @@ def _rendered_limit(frame: Frame, task: TaskProgram) -> int:
         raise EvaluationError("template", f"limits.max_visits of task {task.label!r}: {error}") from None
 
 
-def _skipped(frame: Frame, task: TaskProgram, label: str, choice: Choice) -> Ended | None:
+def _skipped(frame: Frame, task: TaskProgram, label: str, choice: Choice) -> effects.Ended | None:
     """A before-rule decided: the tool is not run, the task's set not applied."""
     assert choice.program is not None
     scope = frame.scope(task.label)
@@ -133,21 +110,21 @@ def _skipped(frame: Frame, task: TaskProgram, label: str, choice: Choice) -> End
     data: dict[str, object] = {"do": choice.do, "before": choice.rule, "set": pairs, "seen": choice.seen}
     data["to"] = _goes_to(frame, choice)
     data = {key: value for key, value in data.items() if value not in ([], {}, None)}
-    visit = Visit(task, label, frame.visits[task.label])
-    frame.around.record(task_event(frame, visit, "task.done", data))
+    visit = effects.Visit(task, label, frame.visits[task.label])
+    frame.around.record(effects.task_event(frame, visit, "task.done", data))
     if task.merge_point is not None and frame.output is not None:
         frame.results[task.merge_point] = frame.output
     return _act(frame, visit, choice, frame.output or ok(), scope)
 
 
-def _perform(frame: Frame, visit: Visit, answer: Output | None) -> Driven[Output]:
+def _perform(frame: Frame, visit: effects.Visit, answer: Output | None) -> effects.Driven[Output]:
     """One attempt: render the input, then do what the kind does."""
     task, around = visit.task, frame.around
     waiting, frame.waiting = frame.waiting, None
     visit.started = answer is not None and waiting in ("wait", "child")
     try:
         visit.input = yield from _rendered(frame, task)
-        spec = with_bound(_rendered_spec(frame, task), task.label)
+        spec = engine_kinds.with_bound(_rendered_spec(frame, task), task.label)
         auth = None if task.auth is None else (yield from _auth(frame, task, task.auth))
     except (TemplateError, EvaluationError) as error:
         _started(frame, visit)
@@ -157,13 +134,13 @@ def _perform(frame: Frame, visit: Visit, answer: Output | None) -> Driven[Output
         wrong = problem(_kind_of(error), f"{place}{error.message}")
         return failed(error_details.fitted(around.redactor.clean(wrong)))
     if visit.started:
-        output = answered(answer or {}, waiting or "")
+        output = engine_kinds.answered(answer or {}, waiting or "")
     else:
         _started(frame, visit)
         output = yield from _carried_out(frame, visit, spec, auth)
     if frame.pipeline.wants_meta and "meta" not in output:
         output = {"meta": _own_meta(frame, visit, output), **output}
-    visit.logs = output.pop(LOGS, None) if LOGS in output else None
+    visit.logs = output.pop(effects.LOGS, None) if effects.LOGS in output else None
     visit.answered = _is_answered(task, output)
     frame.settled = visit.answered
     visit.input = around.redactor.clean(visit.input)  # what comes now is written down
@@ -175,10 +152,10 @@ def _is_answered(task: TaskProgram, output: Output) -> bool:
     by_itself = bool(output.pop(ANSWERED, False))
     if output["status"] == "ok" or by_itself:
         return True
-    return task.kind in OWN_KINDS and (output["error"] or {})["kind"] not in NOT_OVER
+    return task.kind in engine_kinds.OWN_KINDS and (output["error"] or {})["kind"] not in NOT_OVER
 
 
-def _own_meta(frame: Frame, visit: Visit, output: Output) -> JsonObject:
+def _own_meta(frame: Frame, visit: effects.Visit, output: Output) -> JsonObject:
     """The meta of a kind that the engine carries out itself."""
     data = output.get("data")
     return {
@@ -186,27 +163,27 @@ def _own_meta(frame: Frame, visit: Visit, output: Output) -> JsonObject:
         "duration_ms": 0,
         "ts": iso(frame.around.now()),
         "bytes": 0 if data is None else size_of(data),
-        "idempotency_key": idempotency_key(frame, visit),
+        "idempotency_key": engine_kinds.idempotency_key(frame, visit),
         "trace_id": frame.around.execution_id,
     }
 
 
-def _carried_out(frame: Frame, visit: Visit, spec: TaskSpec, auth: Json) -> Driven[Output]:
+def _carried_out(frame: Frame, visit: effects.Visit, spec: TaskSpec, auth: Json) -> effects.Driven[Output]:
     """What the kind does with an input that fits."""
     task, around = visit.task, frame.around
     wrong = schema_problem(spec.get("validate", {}).get("input"), visit.input, "input")
     if wrong is not None:
         message = f"input of task {task.label!r}: {wrong.message}"
         return failed(problem(wrong.kind, around.redactor.clean(message)))
-    engine_kind = ENGINE_KINDS.get(task.kind)
+    engine_kind = engine_kinds.ENGINE_KINDS.get(task.kind)
     if engine_kind is not None and (unknown := _unknown_inputs(frame, visit)):
         text = f"task {task.label!r}: {task.kind} takes no input {', '.join(map(repr, unknown))}"
         return failed(problem("input", text))
     if engine_kind is not None:
-        output: Output = yield from engine_kind(frame, visit, bound_s(spec))
+        output: Output = yield from engine_kind(frame, visit, engine_kinds.bound_s(spec))
     else:
-        key = idempotency_key(frame, visit)
-        output = yield RunTool(
+        key = engine_kinds.idempotency_key(frame, visit)
+        output = yield effects.RunTool(
             task, visit.label, visit.input, spec, auth, frame.attempt, key, frame.prev, frame.at
         )
     cleaned: Output = around.redactor.clean(output)
@@ -215,7 +192,7 @@ def _carried_out(frame: Frame, visit: Visit, spec: TaskSpec, auth: Json) -> Driv
     return cleaned
 
 
-def _unknown_inputs(frame: Frame, visit: Visit) -> list[str]:
+def _unknown_inputs(frame: Frame, visit: effects.Visit) -> list[str]:
     """Keys that one template gave as input and that the kind does not take; others were seen before."""
     kind = frame.around.program.kinds.get(visit.task.kind)
     if kind is None or kind.open_input or not isinstance(visit.task.input.value, str):
@@ -234,7 +211,7 @@ def _checked(task: TaskProgram, spec: TaskSpec, output: Output) -> Output:
     return {**output, **failed(error), "data": output["data"]}
 
 
-def _rendered(frame: Frame, task: TaskProgram) -> Driven[JsonObject]:
+def _rendered(frame: Frame, task: TaskProgram) -> effects.Driven[JsonObject]:
     """The task's own input; keychain entries it names are fetched first."""
     value = task.input
     if value.static:
@@ -258,14 +235,14 @@ def _rendered_spec(frame: Frame, task: TaskProgram) -> TaskSpec:
     return rendered
 
 
-def _secrets(names: frozenset[str]) -> Driven[JsonObject]:
-    secrets: JsonObject | EvaluationError = yield NeedSecrets(names)
+def _secrets(names: frozenset[str]) -> effects.Driven[JsonObject]:
+    secrets: JsonObject | EvaluationError = yield effects.NeedSecrets(names)
     if isinstance(secrets, EvaluationError):
         raise secrets
     return secrets
 
 
-def _auth(frame: Frame, task: TaskProgram, auth: CompiledValue) -> Driven[Json]:
+def _auth(frame: Frame, task: TaskProgram, auth: CompiledValue) -> effects.Driven[Json]:
     bound = binding(auth, frame.scope(task.label))
     names = frozenset(path[1] for path in auth.paths if path[0] == "keychain" and len(path) > 1)
     if names:
@@ -274,7 +251,7 @@ def _auth(frame: Frame, task: TaskProgram, auth: CompiledValue) -> Driven[Json]:
     return rendered
 
 
-def _started(frame: Frame, visit: Visit) -> None:
+def _started(frame: Frame, visit: effects.Visit) -> None:
     if visit.started:
         return
     visit.started = True
@@ -283,15 +260,15 @@ def _started(frame: Frame, visit: Visit) -> None:
     if visit.input and not visit.task.input.static:
         own_input = around.redactor.clean(_own_input(visit))
         data = {"input": own_input} if own_input and size_of(own_input) <= SHOWN_BYTES else None
-    around.record(task_event(frame, visit, "task.started", data))
+    around.record(effects.task_event(frame, visit, "task.started", data))
 
 
-def _own_input(visit: Visit) -> JsonObject:
+def _own_input(visit: effects.Visit) -> JsonObject:
     """What a task was given, but for what is never a template and so stands in the playbook."""
     return {key: value for key, value in visit.input.items() if key not in visit.task.literal}
 
 
-def _after(frame: Frame, visit: Visit, output: Output) -> Output:
+def _after(frame: Frame, visit: effects.Visit, output: Output) -> Output:
     """On ok the task's `output` replaces the data, then its `set` applies; an error there is the output's."""
     task = visit.task
     output = with_ref(frame, output)
@@ -320,7 +297,7 @@ def _kind_of(error: TemplateError | EvaluationError) -> str:
     return error.kind if isinstance(error, EvaluationError) else "template"
 
 
-def _decide(frame: Frame, visit: Visit, output: Output) -> Driven[Ended | None]:
+def _decide(frame: Frame, visit: effects.Visit, output: Output) -> effects.Driven[effects.Ended | None]:
     """Let the rules choose a directive and act on it."""
     task = visit.task
     before, frame.output = frame.output, output
@@ -350,7 +327,7 @@ def _decide(frame: Frame, visit: Visit, output: Output) -> Driven[Ended | None]:
 
 def _done(
     frame: Frame,
-    visit: Visit,
+    visit: effects.Visit,
     output: Output,
     choice: Choice,
     pairs: Patch,
@@ -370,7 +347,7 @@ def _done(
         data["to"] = to
     if visit.logs:
         data["logs"] = visit.logs
-    around.record(task_event(frame, visit, "task.done", data))
+    around.record(effects.task_event(frame, visit, "task.done", data))
 
 
 def _goes_to(frame: Frame, choice: Choice) -> str | None:
@@ -378,7 +355,7 @@ def _goes_to(frame: Frame, choice: Choice) -> str | None:
     return frame.prefix + frame.pipeline.tasks[_target(choice)].label if choice.do == "jump" else None
 
 
-def _retry_wait(frame: Frame, visit: Visit, choice: Choice, scope: Scope) -> float | None:
+def _retry_wait(frame: Frame, visit: effects.Visit, choice: Choice, scope: Scope) -> float | None:
     """Seconds until the next attempt; None when the attempts are used up."""
     assert choice.program is not None
     options = task_policy.options(choice.program, scope, f"retry of task {visit.task.label!r}")
@@ -393,25 +370,31 @@ def _retry_wait(frame: Frame, visit: Visit, choice: Choice, scope: Scope) -> flo
     return task_policy.wait_s(choice.program, options, frame.attempt, frame.around.now(), frame.around.spread)
 
 
-def _wait_to_retry(frame: Frame, visit: Visit, output: Output, seconds: float) -> Driven[None]:
+def _wait_to_retry(
+    frame: Frame, visit: effects.Visit, output: Output, seconds: float
+) -> effects.Driven[None]:
     # An error in answer to a repeat says nothing about the first call, which may have been carried out.
-    if output["status"] == "ok" or (visit.answered and (not frame.unsure or visit.task.kind in OWN_KINDS)):
+    if output["status"] == "ok" or (
+        visit.answered and (not frame.unsure or visit.task.kind in engine_kinds.OWN_KINDS)
+    ):
         frame.answered += 1
         frame.unsure = False
     elif not visit.answered:
         frame.unsure = True
     frame.attempt += 1
-    if seconds <= SHORT_WAIT_S:
+    if seconds <= engine_kinds.SHORT_WAIT_S:
         if seconds > 0:
-            yield Sleep(seconds)
+            yield effects.Sleep(seconds)
         return
     frame.waiting = "retry"
     until = frame.around.now() + int(seconds * 1000)
-    yield parking(frame, visit, {"until": until, "for": "retry"})
+    yield effects.parking(frame, visit, {"until": until, "for": "retry"})
     frame.waiting = None
 
 
-def _act(frame: Frame, visit: Visit, choice: Choice, output: Output, scope: Scope | None) -> Ended | None:
+def _act(
+    frame: Frame, visit: effects.Visit, choice: Choice, output: Output, scope: Scope | None
+) -> effects.Ended | None:
     """Carry out a directive that ends the visit."""
     if choice.do == "fail":
         return _fail(frame, visit, choice, output, scope)
@@ -427,7 +410,7 @@ def _act(frame: Frame, visit: Visit, choice: Choice, output: Output, scope: Scop
         frame.go(_target(choice))
         frame.around.jumped = True
     else:
-        return Ended(True, output, broke=True)
+        return effects.Ended(True, output, broke=True)
     return None
 
 
@@ -437,7 +420,9 @@ def _target(choice: Choice) -> int:
     return choice.program.to
 
 
-def _fail(frame: Frame, visit: Visit, choice: Choice, output: Output, scope: Scope | None) -> Ended:
+def _fail(
+    frame: Frame, visit: effects.Visit, choice: Choice, output: Output, scope: Scope | None
+) -> effects.Ended:
     task = visit.task
     error: ErrorObject = {
         **(output.get("error") or problem("failed", f"task {task.label!r} failed by its policy"))
@@ -450,11 +435,13 @@ def _fail(frame: Frame, visit: Visit, choice: Choice, output: Output, scope: Sco
     return _failed(frame, task, error_details.with_place(error, _own_input(visit), visit.logs or ()), output)
 
 
-def _failed(frame: Frame, task: TaskProgram, error: ErrorObject, output: Output | None = None) -> Ended:
+def _failed(
+    frame: Frame, task: TaskProgram, error: ErrorObject, output: Output | None = None
+) -> effects.Ended:
     place: ErrorObject = {"task": frame.prefix + task.label, "attempt": max(frame.attempt, 1)}
     iteration = index_of(frame.at)
     if iteration is not None:
         place["iteration"] = iteration
     full: ErrorObject = {**place, **error_details.fitted(error)}
     ended: Output = {**(output or {"data": None}), "status": "error", "error": full}
-    return Ended(False, ended, full, answered=frame.settled and not frame.unsure)
+    return effects.Ended(False, ended, full, answered=frame.settled and not frame.unsure)

@@ -8,17 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from noetl.core import event_data
 from noetl.core.event import TERMINAL, Event, iso
-from noetl.core.event_data import (
-    Claimed,
-    Enqueued,
-    LoopStarted,
-    NoData,
-    Scheduled,
-    StepStarted,
-    TaskDone,
-    TaskParked,
-)
 from noetl.core.reading.views import RunLine, TaskBar, TimelineAnswer
 
 RUNS_MOST = 5000  # of one execution; a cycle may have more, and the newest are kept
@@ -26,23 +17,8 @@ TASKS_MOST = 400  # of one run; a pagination may have thousands of visits
 
 
 @dataclass(slots=True)
-class _Bar:
-    """One attempt of a task, or a wait."""
-
-    label: str
-    visit: int
-    attempt: int
-    address: str
-    started: int
-    ended: int | None = None
-    status: str = "running"
-    do: str | None = None
-    what: str = "task"
-
-
-@dataclass(slots=True)
 class _Line:
-    """One step run."""
+    """One step run; times are milliseconds since the first event."""
 
     run: str
     step: str
@@ -55,11 +31,11 @@ class _Line:
     total: int | None = None  # iterations, when the run is a loop's
     done: int = 0
     failed: int = 0
-    bars: list[_Bar] = field(default_factory=list)
-    open: dict[tuple[str, str], _Bar] = field(default_factory=dict)
+    bars: list[TaskBar] = field(default_factory=list)
+    open: dict[tuple[str, str], TaskBar] = field(default_factory=dict)
     left_out: int = 0
 
-    def add(self, bar: _Bar) -> None:
+    def add(self, bar: TaskBar) -> None:
         """Keep a bar, within bounds."""
         if len(self.bars) < TASKS_MOST:
             self.bars.append(bar)
@@ -74,87 +50,98 @@ class Timeline:
         self._lines: dict[str, _Line] = {}
         self._tokens: dict[str, str | None] = {}  # token -> the run it came from
         self._first: int | None = None
-        self._last = 0
+        self._now = self._last = 0  # the event that is read, and the last one, since the first
         self._ended = False
         self._left_out = 0
 
     def read(self, seq: int, event: Event) -> None:
         """Take one more event in."""
         self._first = event.ts if self._first is None else self._first
-        self._last = max(self._last, event.ts)
+        self._now = event.ts - self._first
+        self._last = max(self._last, self._now)
         reader = READERS.get(event.name)
         in_view = event.run is None or event.run in self._lines or event.name == "step.scheduled"
         if reader is not None and in_view:
             reader(self, event, event.data or {})
 
-    def _enqueued(self, event: Event, data: Enqueued) -> None:
+    def _enqueued(self, event: Event, data: event_data.Enqueued) -> None:
         self._tokens[data["token"]] = data.get("from_run")
 
-    def _scheduled(self, event: Event, data: Scheduled) -> None:
+    def _scheduled(self, event: Event, data: event_data.Scheduled) -> None:
         sources = [self._tokens.pop(token, None) for token in data["tokens"]]
         runs = [source for source in dict.fromkeys(sources) if source in self._lines]
         run = event.run or ""
-        line = self._lines[run] = _Line(run, data["step"], event.ts, [source for source in runs if source])
+        line = self._lines[run] = _Line(run, data["step"], self._now, [source for source in runs if source])
         line.total = data.get("total", 0 if "claim" in data else None)
         if len(self._lines) > RUNS_MOST:
             self._left_out += 1
             del self._lines[next(iter(self._lines))]
 
-    def _started(self, event: Event, data: StepStarted) -> None:
+    def _started(self, event: Event, data: event_data.StepStarted) -> None:
         line = self._lines[event.run or ""]
-        line.started, line.worker, line.status = line.started or event.ts, data.get("worker"), "running"
+        line.started = self._now if line.started is None else line.started
+        line.worker, line.status = data.get("worker"), "running"
 
-    def _loop_started(self, event: Event, data: LoopStarted) -> None:
+    def _loop_started(self, event: Event, data: event_data.LoopStarted) -> None:
         if event.at is None and "total" in data:
             self._lines[event.run or ""].total = data["total"]
 
-    def _claimed(self, event: Event, data: Claimed) -> None:
+    def _claimed(self, event: Event, data: event_data.Claimed) -> None:
         line = self._lines[event.run or ""]
         line.total = (line.total or 0) + data["count"]
 
-    def _iteration(self, event: Event, data: NoData) -> None:
+    def _iteration(self, event: Event, data: event_data.NoData) -> None:
         if (event.at or "").count("[") == 1:
             line = self._lines[event.run or ""]
             failed = event.name == "loop.iteration.failed"
             line.failed, line.done = line.failed + failed, line.done + (not failed)
 
-    def _task_started(self, event: Event, data: NoData) -> None:
+    def _task_started(self, event: Event, data: event_data.NoData) -> None:
         line = self._lines[event.run or ""]
         if line.total is not None:
             return
-        bar = _Bar(event.label or "", event.visit or 1, event.attempt or 1, event.at or "", event.ts)
-        line.open[bar.address, bar.label] = bar
+        bar: TaskBar = {
+            "task": event.label or "",
+            "visit": event.visit or 1,
+            "attempt": event.attempt or 1,
+            "address": event.at or "",
+            "started": self._now,
+            "ended": None,
+            "status": "running",
+            "do": None,
+            "what": "task",
+        }
+        line.open[bar["address"], bar["task"]] = bar
         line.add(bar)
 
-    def _task_parked(self, event: Event, data: TaskParked) -> None:
+    def _task_parked(self, event: Event, data: event_data.TaskParked) -> None:
         line = self._lines[event.run or ""]
         key = (event.at or "", event.label or "")
         if key in line.open and data.get("for") != "retry":
-            line.open[key].what = "child" if data.get("child") else "wait"
+            line.open[key]["what"] = "child" if data.get("child") else "wait"
 
-    def _task_done(self, event: Event, data: TaskDone) -> None:
+    def _task_done(self, event: Event, data: event_data.TaskDone) -> None:
         line = self._lines[event.run or ""]
         bar = line.open.pop((event.at or "", event.label or ""), None)
         if bar is None:
             return
         ok = (data.get("output") or {}).get("status", "ok") == "ok"
-        bar.ended, bar.do = event.ts, data.get("do")
-        bar.status = "skipped" if data.get("do") == "skip" else "done" if ok else "failed"
-        if bar.do == "retry":
-            until = event.ts + int((data.get("delay") or 0) * 1000)
-            pause = _Bar(bar.label, bar.visit, bar.attempt, bar.address, event.ts, until, "waiting")
-            pause.what = "delay"
-            line.add(pause)
+        bar["ended"], bar["do"] = self._now, data.get("do")
+        bar["status"] = "skipped" if bar["do"] == "skip" else "done" if ok else "failed"
+        if bar["do"] == "retry":
+            until = self._now + int((data.get("delay") or 0) * 1000)
+            pause: TaskBar = {**bar, "started": self._now, "ended": until, "status": "waiting"}
+            line.add({**pause, "do": None, "what": "delay"})
 
-    def _line_ended(self, event: Event, data: NoData) -> None:
+    def _line_ended(self, event: Event, data: event_data.NoData) -> None:
         line = self._lines[event.run or ""]
-        line.ended, line.status = event.ts, "failed" if event.name == "step.failed" else "done"
-        line.started = line.started or event.ts
+        line.ended, line.status = self._now, "failed" if event.name == "step.failed" else "done"
+        line.started = self._now if line.started is None else line.started
         for bar in line.open.values():
-            bar.ended, bar.status = event.ts, line.status
+            bar["ended"], bar["status"] = self._now, line.status
         line.open.clear()
 
-    def _processed(self, event: Event, data: NoData) -> None:
+    def _processed(self, event: Event, data: event_data.NoData) -> None:
         self._ended = True
 
     def critical(self) -> list[str]:
@@ -170,55 +157,45 @@ class Timeline:
 
     def step_durations(self) -> list[tuple[str, int]]:
         """Each ended run's step and how long it took."""
-        return [(line.step, line.ended - line.scheduled) for line in self._lines.values() if line.ended]
+        return [
+            (line.step, line.ended - line.scheduled)
+            for line in self._lines.values()
+            if line.ended is not None
+        ]
 
     def view(self) -> TimelineAnswer:
         """All runs in the order they were scheduled."""
         first = self._first or 0
         return {
             "from": iso(first),
-            "to": iso(self._last),
+            "to": iso(first + self._last),
             "ended": self._ended,
             "critical": self.critical(),
             "left_out": self._left_out,
-            "runs": [_line_view(line, first) for line in self._lines.values()],
+            "runs": [_line_view(line) for line in self._lines.values()],
         }
 
 
 def _end(line: _Line) -> int:
-    return line.ended or line.scheduled
+    return line.scheduled if line.ended is None else line.ended
 
 
-def _line_view(line: _Line, first: int) -> RunLine:
+def _line_view(line: _Line) -> RunLine:
     fields: RunLine = {
         "run": line.run,
         "step": line.step,
         "from": line.sources,
         "status": line.status,
         "worker": line.worker,
-        "scheduled": line.scheduled - first,
-        "started": None if line.started is None else line.started - first,
-        "ended": None if line.ended is None else line.ended - first,
-        "tasks": [_bar_view(bar, first) for bar in line.bars],
+        "scheduled": line.scheduled,
+        "started": line.started,
+        "ended": line.ended,
+        "tasks": line.bars,
         "left_out": line.left_out,
     }
     if line.total is not None:
         fields["loop"] = {"total": line.total, "done": line.done, "failed": line.failed}
     return fields
-
-
-def _bar_view(bar: _Bar, first: int) -> TaskBar:
-    return {
-        "task": bar.label,
-        "visit": bar.visit,
-        "attempt": bar.attempt,
-        "address": bar.address,
-        "started": bar.started - first,
-        "ended": None if bar.ended is None else bar.ended - first,
-        "status": bar.status,
-        "do": bar.do,
-        "what": bar.what,
-    }
 
 
 READERS: dict[str, Callable[[Timeline, Event, Any], None]] = {

@@ -16,8 +16,8 @@ from noetl.core.shapes import (
     Locator,
     LoopTotals,
     Output,
-    PayloadMeta,
     Reference,
+    StoredMeta,
     UncheckedReference,
 )
 from noetl.json_value import Json, JsonObject
@@ -174,7 +174,7 @@ def refer(execution_id: str, body: bytes, content_type: str) -> tuple[Reference,
     """The reference to bytes of the result store, and the bytes to write."""
     digest = hashlib.sha256(body).hexdigest()
     key = f"{execution_id}/{digest[:32]}"
-    meta: PayloadMeta = {"content_type": content_type, "bytes": len(body), "sha256": digest, "ttl": "24h"}
+    meta: StoredMeta = {"content_type": content_type, "bytes": len(body), "sha256": digest, "ttl": "24h"}
     if content_type != MANIFEST:
         meta["preview"] = body[:_PREVIEW_CHARS].decode("utf-8", "replace")
     locator: Locator = {"store": "results", "key": key}

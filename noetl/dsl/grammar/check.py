@@ -6,16 +6,10 @@ What needs more than one place of the document (arcs to known steps, jumps to kn
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic, Mark
+from noetl.dsl.grammar import check_task
 from noetl.dsl.grammar.check_claim import check_claim
 from noetl.dsl.grammar.check_rules import check_delay, check_rules
 from noetl.dsl.grammar.check_set import check_assigns, check_no_iter, check_reduce
-from noetl.dsl.grammar.check_task import (
-    check_branches,
-    check_request,
-    check_spec,
-    check_tasks,
-    split_kinds,
-)
 from noetl.dsl.grammar.checker import MISSING_KEY, NO_TEMPLATE, WRONG_TYPE, Checker, Handlers
 from noetl.dsl.grammar.claim import CLAIM_IN, is_claim
 from noetl.dsl.grammar.keychain import ANY_ENTRY, KEYCHAIN
@@ -128,7 +122,7 @@ def _check_layer(checker: Checker, layer: Layer, spec: Json, mark: Mark) -> None
     if not isinstance(spec, Map):
         checker.record(shape, spec, mark)
         return
-    own = split_kinds(checker, spec, {name for name in checker.kinds if name not in shape.keys})
+    own = check_task.split_kinds(checker, spec, {name for name in checker.kinds if name not in shape.keys})
     checker.record(_with_kinds(shape, checker.kinds), own, mark)
 
 
@@ -187,8 +181,8 @@ def _check_keywords(schema: Keywords | bool) -> None:
 
 
 _HANDLERS: Handlers = {
-    "branches": check_branches,
-    "request": check_request,
+    "branches": check_task.check_branches,
+    "request": check_task.check_request,
     "collection": _check_collection,
     "claim": check_claim,
     "delay": check_delay,
@@ -196,8 +190,8 @@ _HANDLERS: Handlers = {
     "json_schema": _check_json_schema,
     "keychain": _check_keychain,
     "workbook": _check_workbook,
-    "task_spec": check_spec,
-    Tasks: check_tasks,
+    "task_spec": check_task.check_spec,
+    Tasks: check_task.check_tasks,
     Rules: check_rules,
     Assigns: check_assigns,
     Layer: _check_layer,

@@ -8,7 +8,7 @@ from typing import Annotated
 from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed, Reference, reference
-from noetl.ports.tool import Input, doc
+from noetl.ports.tool import Input, Size, doc
 from noetl.ports.values import to_json
 
 QUERY = "One SQL statement, or several separated by semicolons. Bind values with `params`."
@@ -42,6 +42,22 @@ class Store(Input):
 
     table: Annotated[str, doc("The table, with its schema where it has one.")]
     range: Annotated[Range | str | None, doc("Which rows, also as `id:100-150`; left out, all.")] = None
+
+
+class Statements(Input):
+    """The SQL of a task."""
+
+    query: Annotated[str | None, doc(QUERY)] = None
+    command: Annotated[str | None, doc(QUERY)] = None
+
+    @property
+    def text(self) -> str:
+        return self.query or self.command or ""
+
+
+class StatementKnobs(Input):
+    transaction: Annotated[bool, doc("Run several statements in one transaction.")] = True
+    max_rows: Annotated[Size, doc("More rows than this are error kind `limit`.")] = MAX_ROWS
 
 
 @dataclass(slots=True)

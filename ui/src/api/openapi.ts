@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 bbcf1ff016ca6a0c55a515303109d22c2094167fc9c4cc24ff5a23acf90c94e0); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 5c93acd92e12204d33344288eaec2cd0633ec1cbd4e9e9f9f1758d17d3584abd); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -1771,7 +1771,7 @@ export interface components {
         };
         /**
          * Locator
-         * @description Where a payload rests.
+         * @description Where in the result store a payload is.
          */
         Locator: {
             key: string;
@@ -1932,7 +1932,7 @@ export interface components {
         };
         /**
          * ParentOf
-         * @description The execution that started this one, and the run of it that waits.
+         * @description The run of another execution that called this one.
          */
         ParentOf: {
             at: string;
@@ -2076,15 +2076,16 @@ export interface components {
          * @description Why something failed, and where.
          */
         RunError: {
-            attempt?: number | null;
-            code?: Json;
-            details?: Json;
-            iteration?: number | number[] | null;
+            attempt?: number;
+            code?: string | null;
+            details?: Obj;
+            iteration?: number | number[];
             kind: string;
             message: string;
-            retryable?: boolean | null;
-            step?: string | null;
-            task?: string | null;
+            retryable?: boolean;
+            shortened?: boolean;
+            step?: string;
+            task?: string;
         };
         /**
          * RunLine
@@ -2381,17 +2382,17 @@ export interface components {
         StoredMeta: {
             bytes?: number;
             content_type?: string;
-            preview?: Json;
-            schema_hint?: Json;
+            preview?: string;
+            schema_hint?: Obj;
             sha256?: string;
             ttl?: string;
         };
         /**
          * StoredRef
-         * @description A payload that rests elsewhere.
+         * @description A reference to a payload of the result store.
          */
         StoredRef: {
-            auth_reference?: Json;
+            auth_reference?: string | null;
             locator: components["schemas"]["Locator"];
             meta?: components["schemas"]["StoredMeta"];
             type: string;
