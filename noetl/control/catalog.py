@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from noetl.core.message import Start, StartChild
-from noetl.core.program.features import check_language, language_of
+from noetl.core.program.features import check_language
 from noetl.core.program.program import Program, compile_program
 from noetl.core.shapes import ErrorObject
 from noetl.core.values.output import problem
@@ -72,8 +72,7 @@ class Catalog:
         if program is None:
             program = self._keep(await _apart(self._check, text, digest))
             self._checked.add(digest)
-        language = language_of(program.playbook)
-        return await self.store.register(program.path, digest, text, file, by, language), program
+        return await self.store.register(program.path, digest, text, file, by, program.language), program
 
     def _check(self, text: str, digest: str) -> Program:
         """The program of a text that is new here."""

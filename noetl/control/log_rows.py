@@ -58,7 +58,9 @@ def encode_row(
         batch = message.batch_id
         message = msgspec.structs.replace(message, events=[], frames={})
     elif isinstance(message, Start):
-        message = msgspec.structs.replace(message, payload=None, workload=None, diagnostics=[], kept=None)
+        message = msgspec.structs.replace(
+            message, payload=None, workload=None, diagnostics=[], kept=None, trigger=None
+        )
     cause = _ENCODER.encode(message)
     row = Row(last - len(events) + 1, last, now, cause, body, b"", batch)
     row.format = formats.format_of_row(events, program)

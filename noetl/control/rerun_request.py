@@ -1,5 +1,7 @@
 """An ended execution run again: the request for the new one, made from the old one's log and playbook."""
 
+from typing import Any
+
 from noetl.control.catalog import Catalog
 from noetl.control.history import events
 from noetl.core.event import Event
@@ -9,6 +11,7 @@ from noetl.core.reading.execution_retry import past_of, retained_by_rerun, retai
 from noetl.core.shapes import Retained
 from noetl.core.values.patch import STORED, is_marker
 from noetl.errors import Conflict
+from noetl.json_value import Json
 from noetl.ports.results import Payloads
 
 
@@ -64,10 +67,15 @@ async def _request(
     digest: str,
     kept: Retained | None,
 ) -> Start:
-    asked = (log[0].data or {}).get("payload")
-    if is_marker(asked):
-        asked = await payloads.get(asked[STORED])
+    requested = log[0].data or {}
+    asked, trigger = await _whole(payloads, requested.get("payload")), requested.get("trigger")
+    if trigger is not None and "payload" in trigger:
+        trigger = {**trigger, "payload": await _whole(payloads, trigger["payload"])}
     entry = await catalog.store.playbook(digest=digest)
     return await catalog.request(
-        entry, await catalog.program(digest), asked, retry_of=execution_id, kept=kept
+        entry, await catalog.program(digest), asked, retry_of=execution_id, kept=kept, trigger=trigger
     )
+
+
+async def _whole(payloads: Payloads, value: Json) -> Any:
+    return await payloads.get(value[STORED]) if is_marker(value) else value

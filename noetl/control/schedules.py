@@ -7,18 +7,15 @@ in between the same tick finds its execution again. The same holds for several s
 import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from noetl.control.ticks import next_tick, tick_trigger, zone
 from noetl.core.event import iso
-from noetl.dsl.nearest import nearest
 from noetl.errors import BackendError, Conflict, NoetlError, NotFound, RequestError
 from noetl.ports.front import Ask, Started
 from noetl.ports.schedule import (
-    CRON_LENGTH,
-    EVERY_MOST_S,
     NAME_PATTERN,
     Fired,
     Schedule,
@@ -28,27 +25,12 @@ from noetl.ports.schedule import (
 from noetl.ports.store import Store
 
 if TYPE_CHECKING:
-    from cronsim import CronSim
+    pass
 
 _LOG = logging.getLogger("noetl.schedules")
 LATE_MS = 60_000  # a tick that is later than this was missed
 COUNTED = 10_000  # ticks of a cron expression that are counted one by one
 AT_ONCE = 100
-WORDS = {
-    "@hourly": "0 * * * *",
-    "@daily": "0 0 * * *",
-    "@weekly": "0 0 * * 0",
-    "@monthly": "0 0 1 * *",
-    "@yearly": "0 0 1 1 *",
-}
-FIELDS = {
-    "minute": "0-59",
-    "hour": "0-23",
-    "day-of-month": "1-31, L or LW",
-    "month": "1-12 or JAN-DEC",
-    "day-of-week": "0-7 or SUN-SAT",
-}
-
 StartAsked = Callable[[Ask], Awaitable[Started]]
 FindAsked = Callable[[Ask], Awaitable[object]]
 
@@ -58,101 +40,6 @@ def check_name(name: str, what: str) -> None:
     if not re.fullmatch(NAME_PATTERN, name):
         message = f"'{name[:80]}' is no name for a {what}"
         raise RequestError(message, hint="use up to 64 letters, digits, _ . and -, with a letter or _ first")
-
-
-# When
-
-
-def next_tick(schedule: Schedule, now: int) -> int:
-    """The first moment after `now` at which a schedule is due; raises RequestError when there is none."""
-    if (schedule.cron is None) == (schedule.every_s is None):
-        raise RequestError(
-            "a schedule has either a cron expression or an interval",
-            hint="--cron '0 3 * * *', or --every 15m",
-        )
-    if schedule.cron is not None:
-        return _next_cron(schedule.cron, zone(schedule.timezone), now)
-    every_s = schedule.every_s or 0
-    if not 1 <= every_s <= EVERY_MOST_S:
-        raise RequestError(f"every {every_s} s is no interval", hint="from one second to a year, as in 15m")
-    begun = now if schedule.next_at is None else schedule.next_at
-    return begun + max(1, (now - begun) // (every_s * 1000) + 1) * every_s * 1000
-
-
-def next_ticks(schedule: Schedule, count: int) -> list[int]:
-    """The moments at which a schedule will be due, the next one first; none while it is paused."""
-    ticks = [] if schedule.next_at is None else [schedule.next_at]
-    while ticks and len(ticks) < count:
-        ticks.append(next_tick(schedule, ticks[-1]))
-    return ticks
-
-
-def _next_cron(cron: str, where: tzinfo, now: int) -> int:
-    ticks = _parsed(cron, datetime.fromtimestamp(now / 1000, where))
-    for tick in ticks:
-        moment = int(tick.timestamp() * 1000)
-        if moment > now:  # in the hour that a clock is put back by, the first may be one that has passed
-            return moment
-    raise RequestError(f"the cron expression '{cron}' never comes true", hint="as in '0 3 * * *'")
-
-
-def _parsed(cron: str, begin: datetime) -> "CronSim":
-    from cronsim import CronSim, CronSimError
-
-    if cron.startswith("@"):
-        if cron not in WORDS:
-            raise RequestError(
-                f"'{cron[:CRON_LENGTH]}' is no word for a schedule", hint=f"one of {', '.join(WORDS)}"
-            )
-        cron = WORDS[cron]
-    parts = cron.split()
-    if len(parts) != len(FIELDS) or len(cron) > CRON_LENGTH:
-        message = f"the cron expression '{cron[:CRON_LENGTH]}' has {len(parts)} fields, not {len(FIELDS)}"
-        raise RequestError(message, hint=f"{' '.join(FIELDS)}, as in '0 3 * * *'")
-    try:
-        return CronSim(cron, begin)
-    except CronSimError as error:
-        field = str(error).removeprefix("Bad ")
-        if field not in FIELDS:
-            raise RequestError(f"the cron expression '{cron}': {error}", hint="as in '0 3 * * *'") from None
-        part = parts[list(FIELDS).index(field)]
-        if field == "day-of-month" and _is_day(part, begin):
-            message = (
-                f"the cron expression '{cron}' never comes true: no month '{parts[3]}' has a day '{part}'"
-            )
-            raise RequestError(message, hint="for the last day of a month: L, as in '0 3 L * *'") from None
-        message = f"the cron expression '{cron}' has a wrong {field}: '{part}'"
-        raise RequestError(
-            message, hint=f"{field}: {FIELDS[field]}; also *, lists, ranges and steps"
-        ) from None
-
-
-def _is_day(text: str, begin: datetime) -> bool:
-    """Whether a text names days of some month, so that what does not fit them is the month."""
-    from cronsim import CronSim, CronSimError
-
-    try:
-        CronSim(f"0 0 {text} * *", begin)
-    except CronSimError:
-        return False
-    return True
-
-
-def zone(name: str) -> tzinfo:
-    """A time zone by its name; raises RequestError."""
-    from zoneinfo import ZoneInfo, available_timezones
-
-    if name == "UTC":
-        return UTC
-    try:
-        return ZoneInfo(name)
-    except (LookupError, ValueError, OSError):
-        near = nearest(name[:80], available_timezones())
-        hint = f"did you mean '{near}'?" if near else "use a name such as Europe/Berlin"
-        raise RequestError(f"'{name[:80]}' is no time zone known here", hint=hint) from None
-
-
-# What
 
 
 class ScheduleBook:
@@ -198,7 +85,13 @@ class ScheduleBook:
         """Start at once what a schedule starts; its ticks stay where they are."""
         schedule = await self._store.schedule(name)
         return await self._start_playbook(
-            Ask(path=schedule.path, version=schedule.version, workload=schedule.workload, by=by)
+            Ask(
+                path=schedule.path,
+                version=schedule.version,
+                workload=schedule.workload,
+                by=by,
+                trigger={"kind": "manual", "name": name},
+            )
         )
 
     async def fire_schedules(self) -> None:
@@ -238,6 +131,7 @@ class ScheduleBook:
         key = f"schedule/{schedule.name}/{iso(tick)}"
         ask = Ask(path=schedule.path, version=schedule.version, workload=schedule.workload)
         ask.idempotency_key, ask.by = key, f"schedule {schedule.name}"
+        ask.trigger = tick_trigger(schedule, tick)
         try:
             return (await self._start_playbook(ask)).execution_id
         except Conflict:  # it was fired already, and playbook or workload changed since

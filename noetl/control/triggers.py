@@ -88,6 +88,7 @@ class TriggerBook:
         ask = Ask(path=trigger.path, version=trigger.version, by=by or f"trigger {name}")
         ask.workload = {**trigger.workload, trigger.payload_key: payload}
         ask.idempotency_key = None if key is None else f"trigger/{name}/{key}"
+        ask.trigger = {"kind": trigger.kind, "name": name, "payload": payload}
         return await self._start_playbook(ask)
 
     async def knock(self, name: str, knock: WebhookCall) -> Started:

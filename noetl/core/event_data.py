@@ -27,6 +27,7 @@ class Requested(TypedDict, total=False):
     continued_from: shapes.Continuation | None
     until: str | None
     by: str | None
+    trigger: shapes.TriggerFacts | None
 
 
 class Evaluated(TypedDict, total=False):

@@ -63,6 +63,7 @@ def _requested(state: State, event: Event, data: event_data.Requested) -> None:
     state.continued_from = data.get("continued_from")
     state.until = data.get("until")
     state.by = data.get("by")
+    state.trigger = data.get("trigger")
     state.requested_at = event.ts
 
 

@@ -11,7 +11,7 @@ from noetl.core.event import CATALOGUE, Event
 from noetl.errors import NewerFormat
 
 ROW_FORMAT = 3  # of rows of a log: the newest that this release reads
-SNAPSHOT_FORMAT = 2  # of states; goes up with any change of their shape
+SNAPSHOT_FORMAT = 3  # of states; goes up with any change of their shape
 LETTER_FORMAT = 1  # of messages that are left for the owner of an execution
 RESULT_FORMAT = 1  # of what is kept of an execution that has ended
 

@@ -30,6 +30,7 @@ class Start(msgspec.Struct, tag="start", omit_defaults=True):
     continued_from: shapes.Continuation | None = None  # the one whose log had become long
     until: str | None = None
     by: str = "cli"
+    trigger: shapes.TriggerFacts | None = None  # None: asked for by hand, or by the parent
 
 
 class Report(msgspec.Struct, tag="report", omit_defaults=True):
@@ -226,5 +227,6 @@ class WorkOrder(msgspec.Struct, omit_defaults=True):
     answers: dict[str, shapes.Output] = {}  # answers to parked pipelines by address
     waiting: list[str] = []  # addresses of parked pipelines that have no answer yet
     answered: list[str] = []  # addresses of those that have one and have not taken it
+    trigger: JsonObject | None = None  # what started the execution, where the step's templates mention it
     started: bool = False  # a worker has begun the run before
     aside: bool = False  # values of its scopes rest in the result store: markers stand for them

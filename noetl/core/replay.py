@@ -224,6 +224,7 @@ def _start_of(row: RecordedRow, message: Start) -> Start:
         payload=data["playbook.execution.requested"].get("payload"),
         workload=data["playbook.request.evaluated"].get("workload"),
         diagnostics=data["playbook.request.evaluated"].get("diagnostics", []),
+        trigger=data["playbook.execution.requested"].get("trigger"),
         kept=retained,
     )
 

@@ -157,6 +157,16 @@ if TYPE_CHECKING:
         error: ErrorObject | None
         loop: LoopTotals | None
 
+    class TriggerFacts(TypedDict, total=False):
+        """What started an execution; ticks are moments in UTC."""
+
+        kind: str
+        name: str | None
+        tick: str | None
+        previous_tick: str | None
+        payload: Json
+        by: str | None
+
     class Continuation(TypedDict):
         """Where an execution goes on from: the one before it, the first of all, how many events they have."""
 
@@ -285,7 +295,7 @@ else:
     UncheckedReference = Marker = dict
     IterationError = LoopTotals = Output = ArcEvent = ArcEventData = ChildCall = dict
     Failure = Signal = IterationRecord = Checkpoint = FragmentOrigin = FragmentEnd = FragmentSteps = dict
-    RunCount = RetainedBatch = RetainedLoop = TokenParts = Retained = Continuation = dict
+    RunCount = RetainedBatch = RetainedLoop = TokenParts = Retained = Continuation = TriggerFacts = dict
 
 
 class RetainedState(TypedDict, total=False):

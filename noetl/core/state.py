@@ -251,6 +251,7 @@ class State(msgspec.Struct, omit_defaults=True):
     continued_as: str | None = None
     until: str | None = None
     by: str | None = None  # who asked for it
+    trigger: shapes.TriggerFacts | None = None  # what did, where that was no person and no parent
     workload: JsonObject | None = None
     ctx: JsonObject = {}
     tokens: dict[str, Token] = {}

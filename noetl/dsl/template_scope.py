@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+TRIGGER = "trigger"  # readable everywhere; no scope: whatever a playbook itself calls so hides it
+TRIGGER_FIELDS = frozenset({"kind", "name", "tick", "previous_tick", "payload", "by"})
 EVERYWHERE = frozenset({"workload", "ctx", "execution_id"})
 ENGINE = frozenset({"_prev", "_task", "_attempt"})
 SCOPES = EVERYWHERE | ENGINE | {"keychain", "step", "iter", "input", "args", "output", "event"}

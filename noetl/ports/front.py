@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from noetl.core.event import Event, EventEnvelope, iso
 from noetl.core.message import Control
+from noetl.core.shapes import TriggerFacts
 from noetl.json_value import Json, JsonObject
 from noetl.ports import answers
 from noetl.ports.bearer import Scope
@@ -30,6 +31,7 @@ class Ask(msgspec.Struct, kw_only=True, omit_defaults=True):
     idempotency_key: str | None = None
     until: str | None = None
     by: str = "cli"
+    trigger: TriggerFacts | None = None  # None: a person, or a program for one
 
 
 class Started(msgspec.Struct, omit_defaults=True):

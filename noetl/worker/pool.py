@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable
 from functools import partial
 
+from noetl.core.deciding.trigger_scope import last_of
 from noetl.core.message import Report, WorkOrder
 from noetl.core.pipeline.frame import PipelineContext
 from noetl.core.program.program import Program
@@ -142,6 +143,7 @@ class Pool:
             redactor=self.toolbox.redactor(order.execution_id),
             aside=any(map(is_stored, order.results.values())),
             repeated=order.epoch > 1,
+            last=last_of(order),
         )
         reporter = Reporter(order, around, self.reports, self.payloads, self.toolbox.worker_id)
         return Runner(order, program, self.toolbox, reporter, self.slots)

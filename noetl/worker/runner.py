@@ -13,6 +13,7 @@ from typing import Any
 from noetl.core.deciding.draft import stored_refs
 from noetl.core.deciding.loop import whole_number
 from noetl.core.deciding.run_start import as_items
+from noetl.core.deciding.trigger_scope import last_of
 from noetl.core.deciding.work_order import put_in_place, scopes_of
 from noetl.core.event import Event
 from noetl.core.message import ClaimOrder, WorkOrder, waits_as
@@ -93,6 +94,7 @@ class Runner:
             self.reporter.touch()
             put_in_place(order, await self._loading.whole(stored_refs(scopes_of(order))))
             order.aside, self.around.workload, self.around.args = False, order.workload or {}, order.args
+            self.around.last = last_of(order)
 
     async def _run_plain(self) -> None:
         frame = self._frame("")

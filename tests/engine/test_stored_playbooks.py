@@ -83,7 +83,7 @@ async def test_a_playbook_in_a_newer_language_is_left_to_others_with_its_executi
 
 
 async def test_what_a_playbook_uses_is_kept_with_its_text_and_with_every_row(tmp_path, monkeypatch):
-    newer = Feature(LANGUAGE + 1, 9, lambda playbook: "new" in {step.name for step in playbook.steps})
+    newer = Feature(LANGUAGE + 1, 9, lambda playbook, reads: "new" in {step.name for step in playbook.steps})
     monkeypatch.setitem(features.FEATURES, "new steps", newer)
     monkeypatch.setattr(formats, "ROW_FORMAT", 9)
     async with engine(tmp_path) as made:

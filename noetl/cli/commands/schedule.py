@@ -167,7 +167,8 @@ async def show(name: str, as_json: bool) -> None:
     import msgspec
 
     from noetl.cli.connection.connection import call_front
-    from noetl.control.schedules import next_ticks, skipped_words
+    from noetl.control.schedules import skipped_words
+    from noetl.control.ticks import next_ticks
     from noetl.ports.schedule import schedule_facts
 
     schedule = await call_front(lambda front: front.schedule(name))
@@ -253,7 +254,7 @@ def _local(schedule: "Schedule", ms: int) -> str:
     """A tick as clocks in the schedule's time zone show it, with how far they are from UTC."""
     from datetime import datetime
 
-    from noetl.control.schedules import zone
+    from noetl.control.ticks import zone
 
     shown = datetime.fromtimestamp(ms / 1000, zone(schedule.timezone))
     return (

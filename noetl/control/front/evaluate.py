@@ -6,6 +6,7 @@ from typing import Any
 
 from noetl.control.history import events
 from noetl.core.deciding.draft import in_place, stored_refs
+from noetl.core.deciding.trigger_scope import trigger_of
 from noetl.core.event import TERMINAL, Event, step_of
 from noetl.core.fold import evolve
 from noetl.core.program.evaluator import EvaluationError, binding
@@ -14,6 +15,7 @@ from noetl.core.state import State
 from noetl.core.values import payload_demand
 from noetl.core.values.scope import Scope
 from noetl.dsl.net.routing import flags_of
+from noetl.dsl.template_scope import TRIGGER
 from noetl.dsl.templates.limits import TemplateError
 from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.templates.template import CompiledValue, compile_value
@@ -70,6 +72,7 @@ class _Moment:
             "workload": state.workload or {},
             "ctx": state.ctx,
             "execution_id": state.execution_id,
+            **({} if TRIGGER in self.steps else {TRIGGER: trigger_of(state)}),
         }
 
 
@@ -90,7 +93,7 @@ async def _moment(store: Store, execution_id: str, seq: int | None) -> _Moment:
 async def _scope(payloads: Payloads, moment: _Moment, compiled: CompiledValue, most: int) -> Scope:
     """What a template reads of a moment, with the payloads that it mentions."""
     fixed = {name: value for name, value in moment.fixed().items() if name in compiled.names}
-    for name in fixed.keys() & {"workload", "ctx", "input"}:
+    for name in fixed.keys() & {"workload", "ctx", "input", TRIGGER}:
         fixed[name] = await _whole(payloads, fixed[name])
     own = {"output": fixed.pop("output")} if "output" in fixed else {}
     steps = {**moment.steps, **own}

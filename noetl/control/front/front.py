@@ -33,6 +33,7 @@ from noetl.core.event import Event, EventEnvelope, iso
 from noetl.core.message import Control, Start
 from noetl.core.program.program import Program
 from noetl.core.reading.task_logs import lines_of
+from noetl.core.shapes import TriggerFacts
 from noetl.core.state import State
 from noetl.dsl.effective_spec import LIMITS
 from noetl.dsl.nearest import nearest
@@ -51,6 +52,7 @@ from noetl.ports.store import Find, Listed, PlaybookText, Projection, Row, Summa
 from noetl.ports.values import ValueProblem, to_json
 
 NUL = b"\\u0000"
+MANUAL: TriggerFacts = {"kind": "manual"}
 RESERVED_KEYS = ("schedule/", "trigger/")  # beginnings of keys: one execution for each tick or message
 
 Fleet = Callable[[], Awaitable[Sequence[Worker]]]
@@ -168,7 +170,13 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
             message = f"until: the playbook has no step '{ask.until}'"
             raise RequestError(message, hint=f"its steps: {', '.join(program.steps)}")
         start = await self._catalog.request(
-            entry, program, ask.workload, until=ask.until, idempotency_key=ask.idempotency_key, by=ask.by
+            entry,
+            program,
+            ask.workload,
+            until=ask.until,
+            idempotency_key=ask.idempotency_key,
+            by=ask.by,
+            trigger={**(ask.trigger or MANUAL), "by": ask.by},
         )
         try:
             return await self._begin(start, program, request, newest=newest)

@@ -8,12 +8,12 @@ import hashlib
 from typing import cast
 
 from noetl.core.deciding import template_scopes
-from noetl.core.deciding.draft import Draft
+from noetl.core.deciding.draft import Draft, in_place
 from noetl.core.deciding.execution_end import abort, end_continued
 from noetl.core.message import Start, Successor
 from noetl.core.program.evaluator import EvaluationError
 from noetl.core.program.program import ContinueProgram, StepProgram
-from noetl.core.shapes import Continuation, Retained, RetainedState
+from noetl.core.shapes import Continuation, Retained, RetainedState, TriggerFacts
 from noetl.core.state import State, Token
 from noetl.core.values.output import problem, size_of
 from noetl.core.values.patch import deep_merge
@@ -43,6 +43,7 @@ def hand_over(draft: Draft, step: StepProgram, wanted: ContinueProgram, tokens: 
     try:
         given = _given(draft, step, wanted, tokens[-1], args)
         workload = deep_merge(draft.load(state.workload) or {}, given)
+        trigger = in_place(state.trigger, draft.hydrated)
         _check_size(state.ctx)
     except EvaluationError as error:
         abort(draft, {**problem(error.kind, error.message), "step": step.name})
@@ -56,7 +57,7 @@ def hand_over(draft: Draft, step: StepProgram, wanted: ContinueProgram, tokens: 
     for token in tokens:
         draft.emit("token.discarded", token=token.id, step=step.name, reason="continued")
     end_continued(draft)
-    draft.successor = Successor(successor, _request(state, step.name, workload, args))
+    draft.successor = Successor(successor, _request(state, step.name, workload, args, trigger))
 
 
 def _args(draft: Draft, tokens: list[Token]) -> JsonObject:
@@ -83,7 +84,9 @@ def _check_size(ctx: JsonObject) -> None:
         )
 
 
-def _request(state: State, step: str, workload: JsonObject, args: JsonObject) -> Start:
+def _request(
+    state: State, step: str, workload: JsonObject, args: JsonObject, trigger: TriggerFacts | None
+) -> Start:
     """The request for the successor: the same playbook, asked for by the same, as far as this one came."""
     before: Continuation = {
         "execution_id": state.execution_id,
@@ -102,6 +105,7 @@ def _request(state: State, step: str, workload: JsonObject, args: JsonObject) ->
         continued_from=before,
         until=state.until,
         by=state.by or "cli",
+        trigger=trigger,
     )
 
 

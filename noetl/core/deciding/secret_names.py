@@ -96,7 +96,7 @@ def _is_known(program: Program, state: State, run: Run, name: str, hydrated: Pay
         return True
     if any(entry.name == name for entry in program.playbook.keychain):
         return True
-    scopes = [state.workload, state.ctx, run.input, run.args, run.collection, run.event]
+    scopes = [state.workload, state.trigger, state.ctx, run.input, run.args, run.collection, run.event]
     if run.loop is not None and run.loop.claims is not None:
         scopes += [batch.rows for batch in run.loop.claims.open]
     quoted = _encode(name)

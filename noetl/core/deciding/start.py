@@ -8,7 +8,7 @@ from noetl.core.deciding.execution_end import tell_parent
 from noetl.core.deciding.router import enqueue
 from noetl.core.deciding.tokens import settle
 from noetl.core.message import Answer, Start
-from noetl.core.shapes import TokenParts
+from noetl.core.shapes import TokenParts, TriggerFacts
 from noetl.core.values.event_size import RIDES_BYTES, leaves, portions
 from noetl.core.values.output import size_of
 from noetl.core.values.patch import assign
@@ -28,6 +28,7 @@ def start(draft: Draft, message: Start) -> Answer:
         "continued_from": message.continued_from,
         "until": message.until,
         "by": message.by,
+        "trigger": _trigger(draft, message),
     }
     draft.emit(
         "playbook.execution.requested", **{key: value for key, value in asked.items() if value is not None}
@@ -49,6 +50,13 @@ def start(draft: Draft, message: Start) -> Answer:
     draft.emit("playbook.request.evaluated", **judged)
     _begin(draft, message)
     return Answer(seq=draft.state.seq)
+
+
+def _trigger(draft: Draft, message: Start) -> TriggerFacts | None:
+    """What started it, as it is recorded: a large payload is put aside."""
+    if message.trigger is None or message.trigger.get("payload") is None:
+        return message.trigger
+    return {**message.trigger, "payload": draft.judged(message.trigger["payload"])}
 
 
 def _begin(draft: Draft, message: Start) -> None:

@@ -3,12 +3,14 @@
 from typing import Any
 
 from noetl.core.deciding.draft import Draft, in_place, readable
+from noetl.core.deciding.trigger_scope import trigger_of
 from noetl.core.shapes import ArcEvent, Output
 from noetl.core.state import Run
 from noetl.core.values.patch import rests_elsewhere
 from noetl.core.values.payload_demand import UnreadablePayload, in_envelope
 from noetl.core.values.scope import Scope
 from noetl.dsl.net.routing import flags_of
+from noetl.dsl.template_scope import TRIGGER
 from noetl.dsl.templates.values import Envelope
 from noetl.errors import NotFound
 from noetl.json_value import JsonObject
@@ -29,9 +31,11 @@ def arrival(
     own_input = input_value if isinstance(input_value, dict) else {}
     try:
         workload, ctx = draft.load(state.workload) or {}, in_place(state.ctx, draft.hydrated)
+        trigger = in_place(trigger_of(state), draft.hydrated)
         damaged = isinstance(input_value, UnreadablePayload)
     except NotFound:
         workload, ctx = readable(state.workload, draft.hydrated) or {}, readable(state.ctx, draft.hydrated)
+        trigger = readable(trigger_of(state), draft.hydrated)
         damaged = True
     fixed = {
         "workload": workload,
@@ -49,6 +53,7 @@ def arrival(
         payloads=draft.hydrated,
         most=draft.program.max_hydrate_bytes,
         damaged=damaged,
+        last={TRIGGER: trigger},
     )
 
 

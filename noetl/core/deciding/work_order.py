@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from noetl.core.deciding.draft import in_place, loaded, stored_refs
 from noetl.core.deciding.loop_claims import claim_order
+from noetl.core.deciding.trigger_scope import trigger_of
 from noetl.core.message import LoopOrder, WorkOrder
 from noetl.core.program.program import Program, StepProgram
 from noetl.core.shapes import Checkpoint, FragmentSteps, IterationRecord, Output, Patch
@@ -17,6 +18,7 @@ from noetl.core.values.patch import apply, rests_elsewhere
 from noetl.core.values.payload_demand import Payloads
 from noetl.core.values.scheduling_scopes import seen
 from noetl.core.values.scope import pruned
+from noetl.dsl.template_scope import TRIGGER
 from noetl.json_value import Json, JsonObject
 
 V = TypeVar("V")
@@ -44,6 +46,7 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Payloads
         loop=_loop_order(run, lease, hydrated),
         claim=claim_order(state.execution_id, run, lease, hydrated),
         started=run.started_at is not None,
+        trigger=trigger_of(state) if TRIGGER in step.names else None,
     )
     if run.frame or run.outcomes or run.parked:
         _resume(order, run, hydrated)
@@ -81,12 +84,12 @@ def _workload(workload: JsonObject, keys: frozenset[str] | None) -> JsonObject:
 
 def scopes_of(order: WorkOrder) -> list[JsonObject | None]:
     """The values of an order that may rest in the result store."""
-    return [order.workload, order.ctx, order.input, order.args, order.step_scope]
+    return [order.workload, order.ctx, order.input, order.args, order.step_scope, order.trigger]
 
 
 def put_in_place(order: WorkOrder, payloads: Payloads) -> None:
     """Put the values of an order that rest in the result store back where they are read."""
-    order.workload, order.ctx, order.input, order.args, order.step_scope = (
+    order.workload, order.ctx, order.input, order.args, order.step_scope, order.trigger = (
         in_place(scope, payloads) for scope in scopes_of(order)
     )
 

@@ -48,6 +48,7 @@ class PipelineContext(msgspec.Struct):
     jumped: bool = False  # a pipeline jumped since the last report
     repeated: bool = False  # the work was handed out before: any call may have been made already
     stopping: bool = False  # pipelines stop at their next task boundary
+    last: ScopeValues = {}  # names that whatever else has the same name hides
 
     def record(self, event: Event) -> None:
         """Note something that happened; it is reported with the next batch."""
@@ -140,7 +141,9 @@ class Frame(msgspec.Struct):
         chain = (self.iterators, task_input, self.args, self.ctx, self.step, self.iter, around.workload)
         most = around.limits["max_hydrate_bytes"]
         steps = around.steps if not self.prefix else _NO_STEPS
-        return Scope(fixed, chain, self.results, steps, task, payloads=around.loaded, most=most)
+        return Scope(
+            fixed, chain, self.results, steps, task, payloads=around.loaded, most=most, last=around.last
+        )
 
     def checkpoint(self) -> Checkpoint:
         """The frame as plain JSON. Outside parallel loops the pending ctx writes are sent with it."""

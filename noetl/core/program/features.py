@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from noetl.core.formats import OLDEST_ROW_FORMAT
 from noetl.dsl.model import Playbook
+from noetl.dsl.template_scope import TRIGGER
+from noetl.dsl.templates.reads import PathSet
 from noetl.errors import NewerFormat
 
 LANGUAGE = 2  # the newest that this release knows
@@ -21,32 +23,38 @@ class Feature(NamedTuple):
 
     language: int
     row_format: int
-    used_by: Callable[[Playbook], bool]
+    used_by: Callable[[Playbook, PathSet], bool]  # by what its templates read, too
 
 
-def _continues(playbook: Playbook) -> bool:
+def _continues(playbook: Playbook, reads: PathSet) -> bool:
     return any(step.continues is not None for step in playbook.steps)
 
 
-def _claims(playbook: Playbook) -> bool:
+def _claims(playbook: Playbook, reads: PathSet) -> bool:
     return any(step.loop is not None and step.loop.claim is not None for step in playbook.steps)
+
+
+def _reads_trigger(playbook: Playbook, reads: PathSet) -> bool:
+    own = {*playbook.workload, *(step.name for step in playbook.steps)}
+    return reads.mentions(TRIGGER) and TRIGGER not in own
 
 
 FEATURES: dict[str, Feature] = {
     "claims": Feature(2, 3, _claims),
     "continue": Feature(2, 3, _continues),
+    "trigger": Feature(2, 3, _reads_trigger),
 }
 
 
-def language_of(playbook: Playbook) -> int:
+def language_of(playbook: Playbook, reads: PathSet) -> int:
     """The oldest language that a playbook can be read in."""
-    used = (feature.language for feature in FEATURES.values() if feature.used_by(playbook))
+    used = (feature.language for feature in FEATURES.values() if feature.used_by(playbook, reads))
     return max(used, default=OLDEST_LANGUAGE)
 
 
-def row_format_of(playbook: Playbook) -> int:
+def row_format_of(playbook: Playbook, reads: PathSet) -> int:
     """The oldest format of rows that a release must read to go on with an execution of a playbook."""
-    used = (feature.row_format for feature in FEATURES.values() if feature.used_by(playbook))
+    used = (feature.row_format for feature in FEATURES.values() if feature.used_by(playbook, reads))
     return max(used, default=OLDEST_ROW_FORMAT)
 
 

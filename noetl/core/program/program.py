@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from noetl.core.program.features import row_format_of
+from noetl.core.program.features import language_of, row_format_of
 from noetl.core.program.template_reads import TemplateReads
 from noetl.dsl import effective_spec, model
 from noetl.dsl import template_scope as at
@@ -244,10 +244,9 @@ class Program:
     max_hydrate_bytes: int
     reference_first: bool  # every payload is put aside, whatever its size
     loops_over: frozenset[Path]  # what the items of any loop are read from
-    results_read: frozenset[
-        str
-    ]  # names of finished steps and tasks whose payloads the server's templates read
+    results_read: frozenset[str]  # finished steps and tasks whose payloads the server's templates read
     row_format: int  # the oldest in which its executions can be logged
+    language: int  # the oldest that its text can be read in
     kinds: Kinds = field(repr=False, default_factory=dict)
 
 
@@ -277,7 +276,8 @@ def compile_program(playbook: model.Playbook, kinds: Kinds, content_hash: str) -
         reference_first=_reference_first(executor.spec),
         loops_over=frozenset(path for step in steps.values() for path in step.loops_over),
         results_read=_results_read(steps),
-        row_format=row_format_of(playbook),
+        row_format=row_format_of(playbook, whole.reads.everything),
+        language=language_of(playbook, whole.reads.everything),
         kinds=kinds,
     )
 

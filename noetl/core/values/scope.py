@@ -16,6 +16,7 @@ V = TypeVar("V")
 _MISSING = object()
 _NO_PAYLOADS: payload_demand.Payloads = {}
 _NO_OUTPUTS: Mapping[str, Output] = {}
+_NOTHING: ScopeValues = {}
 
 
 class Scope:
@@ -23,9 +24,10 @@ class Scope:
 
     `payloads` are those at hand of steps whose results rest in the result store, by key; `most` is the size
     of the largest that may be. Where a scope is `damaged`, why stands for each value that is gone.
+    `last` has names that whatever else has the same name hides.
     """
 
-    __slots__ = ("chain", "damaged", "fixed", "most", "payloads", "reader", "steps", "tasks")
+    __slots__ = ("chain", "damaged", "fixed", "last", "most", "payloads", "reader", "steps", "tasks")
 
     def __init__(
         self,
@@ -38,6 +40,7 @@ class Scope:
         payloads: payload_demand.Payloads = _NO_PAYLOADS,
         most: int = 0,
         damaged: bool = False,
+        last: ScopeValues = _NOTHING,
     ) -> None:
         self.fixed = fixed
         self.chain = chain
@@ -47,6 +50,7 @@ class Scope:
         self.payloads = payloads
         self.most = most
         self.damaged = damaged
+        self.last = last
 
     def bind(self, names: Iterable[str]) -> dict[str, object]:
         """The names a template reads, as far as they mean something here."""
@@ -65,7 +69,9 @@ class Scope:
         label = read_as(self.reader, name, self.tasks)
         if label is not None:
             return Envelope(self.tasks[label])
-        return _finished(self.steps[name], self.payloads, self.most) if name in self.steps else _MISSING
+        if name in self.steps:
+            return _finished(self.steps[name], self.payloads, self.most)
+        return self.last.get(name, _MISSING)
 
     def wanted(self, paths: Iterable[tuple[str, ...]]) -> list[tuple[str, Reference]]:
         """Payloads that templates with these paths read and that are not at hand: whose, and references."""

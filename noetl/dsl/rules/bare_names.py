@@ -6,7 +6,7 @@ from noetl.dsl import template_scope as at
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.model import CLAIM
 from noetl.dsl.nearest import did_you_mean, nearest
-from noetl.dsl.rules.name_resolution import STEP, TASK
+from noetl.dsl.rules.name_resolution import ENGINE_NAME, STEP, TASK
 from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.rules.scopes import UNDEFINED_NAME
 from noetl.dsl.template_site import TemplateSite
@@ -58,6 +58,16 @@ def _advice(context: RuleContext, site: TemplateSite, name: str) -> str | None:
     return f"did you mean '{close}'?" if close else f"if the request brings it, write workload.{name}"
 
 
+def undefined_trigger_field(context: RuleContext) -> Iterator[Diagnostic]:
+    """What is read of `trigger` is one of its fields."""
+    for site, read, meanings in _bare(context):
+        field = read.path[1] if len(read.path) > 1 else None
+        if meanings[:1] == [ENGINE_NAME] and field not in (None, *at.TRIGGER_FIELDS) and not read.soft:
+            message = f"'{read.dotted}' is read in {site.description}, but a trigger has no '{field}'"
+            hint = did_you_mean(field or "", at.TRIGGER_FIELDS, None, "trigger.{}")
+            yield UNDEFINED_NAME.at(site.mark, message, hint)
+
+
 def undefined_result(context: RuleContext) -> Iterator[Diagnostic]:
     """What is read below `results` of a step is one of its tasks, and the step has no loop."""
     steps = {step.name: step for step in context.playbook.steps}
@@ -78,7 +88,7 @@ def undefined_result(context: RuleContext) -> Iterator[Diagnostic]:
 def prefer_full_name(context: RuleContext) -> Iterator[Diagnostic]:
     """A bare name that means a scope's value is written with the scope; one that hides a result is a trap."""
     for site, read, meanings in _bare(context):
-        if not meanings or meanings[0] in (TASK, STEP):
+        if not meanings or meanings[0] in (TASK, STEP, ENGINE_NAME):
             continue
         name, full = read.path[0], meanings[0]
         hidden = next((meaning for meaning in meanings if meaning in (TASK, STEP)), None)
@@ -149,6 +159,7 @@ def unknown_status(context: RuleContext) -> Iterator[Diagnostic]:
 
 RULES = (
     undefined_name,
+    undefined_trigger_field,
     undefined_result,
     prefer_full_name,
     read_too_early,

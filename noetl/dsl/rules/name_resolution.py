@@ -1,6 +1,7 @@
 """What a name can mean at the place where a template reads it. Nothing here makes a finding.
 
-A bare name is looked for in this order: iterators, input, args, ctx, step, iter, workload, tasks, steps.
+A bare name is looked for in this order: iterators, input, args, ctx, step, iter, workload, tasks, steps,
+what started the execution.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ from noetl.dsl.template_site import Owner, TemplateSite, loops_of, set_sites
 
 TASK = "a task"
 STEP = "a step"
+ENGINE_NAME = "what started the execution"
 
 
 def after_loop(site: TemplateSite) -> bool:
@@ -123,12 +125,14 @@ class NameResolution:
             yield TASK
         if boundary.steps and isinstance(owner, Step) and name in self.facts.step_names:
             yield STEP
+        if name == at.TRIGGER:
+            yield ENGINE_NAME
 
     @cached_property
     def all_names(self) -> frozenset[str]:
         """Every name defined anywhere, for suggestions."""
         facts = self.facts
-        names = {*at.SCOPES, *facts.step_names, *facts.ctx_written, *facts.playbook.workload}
+        names = {*at.SCOPES, at.TRIGGER, *facts.step_names, *facts.ctx_written, *facts.playbook.workload}
         for owner in facts.owners:
             names |= {*map(name_of, self.labels(owner)), *owner.input, *self.written(owner, "step")}
             names |= {loop.iterator for loop in loops_of(owner)}

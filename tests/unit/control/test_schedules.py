@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from noetl.adapters.memory.store import MemoryStore
-from noetl.control.schedules import LATE_MS, ScheduleBook, next_tick, next_ticks, skipped_words
+from noetl.control.schedules import LATE_MS, ScheduleBook, skipped_words
+from noetl.control.ticks import next_tick, next_ticks, previous_tick
 from noetl.core.event import iso
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.front import Ask, Started
@@ -336,3 +337,21 @@ def test_the_next_ticks_follow_the_clock_of_the_zone() -> None:
     assert shown == ["2026-10-25T01:30:00+02:00", "2026-10-26T01:30:00+01:00", "2026-10-27T01:30:00+01:00"]
     schedule.next_at = None
     assert next_ticks(schedule, 3) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "tick", "before"),
+    [
+        ("0 3 * * *", "2026-11-15T03:00", "2026-11-14T03:00"),
+        ("@monthly", "2026-03-01T00:00", "2026-02-01T00:00"),
+        ("30 2 * * *", "2026-03-30T02:30", "2026-03-29T03:00"),  # the day without that hour
+        ("30 2 * * *", "2026-10-26T02:30", "2026-10-25T02:30"),  # the day that had it twice
+    ],
+)
+def test_the_tick_before_one_is_the_one_that_leads_to_it(text: str, tick: str, before: str) -> None:
+    assert previous_tick(cron(text), ms(tick)) == ms(before)
+    assert next_tick(cron(text), ms(before)) == ms(tick)
+
+
+def test_the_tick_before_one_of_an_interval_is_an_interval_earlier() -> None:
+    assert previous_tick(Schedule(name="s", path="p", every_s=60), 120_000) == 60_000

@@ -22,7 +22,7 @@ from noetl.core.state import State
 from noetl.errors import NewerFormat
 
 # The shape of a state by the format of snapshots. A shape that changed is a new line, never another digest.
-STATE_SHAPES = {1: "33b93f60466c3651", 2: "913b499d11c526c2"}
+STATE_SHAPES = {1: "33b93f60466c3651", 2: "913b499d11c526c2", 3: "df4cba9021f36b38"}
 # The fields of an event are its places in an array: one more is a new format of rows.
 EVENT_FIELDS = ("name", "ts", "by", "run", "at", "label", "visit", "attempt", "data")
 
