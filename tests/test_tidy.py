@@ -336,7 +336,11 @@ def unused_files(sources: list[Source]) -> list[str]:
     """Files of the package that nothing in the package imports, registers or opens."""
     product = [source for source in sources if source.is_product]
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-    used = {target.partition(":")[0] for target in scripts.values()} | {"noetl", "noetl.cli.__main__"}
+    used = {target.partition(":")[0] for target in scripts.values()} | {
+        "noetl",
+        "noetl.__main__",
+        "noetl.cli.__main__",
+    }
     for source in product:
         used |= _modules_named(source) - {_module(source.path)}
     findings = [_unused_module(source, used) for source in product]

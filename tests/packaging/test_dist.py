@@ -1,0 +1,160 @@
+"""The wheel is the product: the same bytes from the same commit, and all it needs, on every Python that is here."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from examples.api import Server, Shop
+from noetl import __version__
+from noetl.cli.extras import EXTRA_OF
+from tests.docs.pages import API, blocks
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = sorted(PROJECT["optional-dependencies"])
+OLDEST = (3, 11)
+UV = next((ROOT / ".tools").glob("uv-*/bin/uv"))
+CLEAN = {"LANG": "C.UTF-8", "UV_NO_PROGRESS": "1", "UV_PYTHON_DOWNLOADS": "never"}
+
+
+def environment(**more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NOETL_", "VIRTUAL_"))}
+    return {**kept, **CLEAN, **more}
+
+
+def pythons() -> list[str]:
+    """Every Python of this machine that the package is for, one of each minor version: this one first."""
+    siblings = Path(sys.base_prefix).parent.glob("3.*/bin/python3")
+    usual = [
+        Path(folder, f"python3.{minor}")
+        for folder in ("/usr/local/bin", "/usr/bin")
+        for minor in range(11, 20)
+    ]
+    found: dict[tuple[int, int], str] = {sys.version_info[:2]: str(Path(sys.base_prefix, "bin/python3"))}
+    for place in sorted([*siblings, *usual]):
+        version = _version(place)
+        if version is not None and version >= OLDEST:
+            found.setdefault(version, str(place))
+    return list(found.values())
+
+
+def _version(python: Path) -> tuple[int, int] | None:
+    """None of one that is not there or cannot be started."""
+    if not python.exists():
+        return None
+    words = [str(python), "-c", "import sys; print(*sys.version_info[:2])"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return (int(done.stdout.split()[0]), int(done.stdout.split()[1])) if done.returncode == 0 else None
+
+
+PYTHONS = pythons()
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    build(folder)
+    return folder / f"noetl-{__version__}-py3-none-any.whl"
+
+
+def build(folder: Path) -> dict[str, bytes]:
+    subprocess.run(
+        [ROOT / ".venv" / "bin" / "python", ROOT / "deploy" / "dist.py", folder],
+        check=True,
+        capture_output=True,
+    )
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def installed(wheel: Path, extra: str | None, python: str, folder: Path) -> Path:
+    """An environment with the wheel and nothing else; its folder of programs."""
+    lock = re.findall(r"^([^ #\n]+==.*?)(?: \\)?$", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    pins = folder / "pinned.txt"
+    pins.write_text("\n".join(lock))
+    what = f"noetl{f'[{extra}]' if extra else ''} @ {wheel.as_uri()}"
+    place = folder / "environment"
+    for words in (
+        ["venv", "-q", "--python", python, str(place)],
+        [
+            "pip",
+            "install",
+            "-q",
+            "--python",
+            place / "bin/python",
+            "--constraint",
+            folder / "pinned.txt",
+            what,
+        ],
+    ):
+        done = subprocess.run([UV, *words], capture_output=True, text=True, check=False, env=environment())
+        assert done.returncode == 0, done.stderr
+    return place / "bin"
+
+
+@pytest.fixture
+def api() -> Iterator[Server]:
+    with Server(Shop()) as server:
+        yield server
+
+
+def run(bin_folder: Path, words: list[str], cwd: Path, **more: str) -> str:
+    done = subprocess.run(
+        [bin_folder / words[0], *words[1:]],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(PATH=f"{bin_folder}:/usr/bin:/bin", HOME=str(cwd), **more),
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_same_commit_gives_the_same_bytes(tmp_path: Path) -> None:
+    assert build(tmp_path / "first") == build(tmp_path / "second")
+
+
+def test_the_wheel_has_the_program_its_pages_and_no_tests(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    folders = {name.partition("/")[0] for name in names}
+    assert folders == {"noetl", f"noetl-{__version__}.dist-info"}
+    assert "noetl/server/static/index.html" in names
+    assert [name for name in names if "__pycache__" in name] == []
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_from_the_wheel_alone_the_readme_works_on_every_python_that_is_here(
+    wheel: Path, python: str, tmp_path: Path, api: Server
+) -> None:
+    programs = installed(wheel, None, python, tmp_path)
+    work = tmp_path / "work"
+    work.mkdir()
+    playbook = next(block for block in blocks(ROOT / "README.md") if block.title == "orders.yaml")
+    (work / "orders.yaml").write_text(playbook.text.replace(API, api.url))
+    assert run(programs, ["python", "-m", "noetl", "--version"], work) == f"noetl {__version__}\n"
+    printed = run(programs, ["noetl", "run", "--quiet", "orders.yaml"], work, NOETL_ALLOW_NETWORKS="loopback")
+    assert printed == '"3450 rows are in shop/"\n'
+    told = run(programs, ["python", "-c", "import noetl; print(noetl.run('orders.yaml').output)"], work)
+    assert told == "3450 rows are in shop/\n"
+    shutil.rmtree(programs.parent)
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_an_extra_brings_what_it_promises_and_nothing_is_missing(
+    wheel: Path, extra: str, tmp_path: Path
+) -> None:
+    programs = installed(wheel, extra, str(ROOT / ".venv" / "bin" / "python"), tmp_path)
+    modules = [module for module, brings in EXTRA_OF.items() if extra in (brings, "all")]
+    assert modules
+    run(programs, ["python", "-c", f"import {', '.join(modules)}"], tmp_path)
+    assert run(programs, ["noetl", "--version"], tmp_path) == f"noetl {__version__}\n"
+    shutil.rmtree(programs.parent)
