@@ -93,6 +93,14 @@ class ExecutionAnswer(ExecutionOutcome, Moments, RequestFields):
     stuck: NotRequired[StuckAnswer]
 
 
+class BriefError(TypedDict):
+    """Why an execution failed, as far as lists tell it."""
+
+    kind: str
+    message: str
+    step: str | None
+
+
 class ExecutionItem(TypedDict):
     """An execution as lists show it."""
 
@@ -110,6 +118,8 @@ class ExecutionItem(TypedDict):
     interrupted: bool
     counts: Counts | None
     failed_iterations: int
+    by: str | None  # who asked for it: a token's name, `schedule …`, `trigger …`, `parent`
+    error: BriefError | None
 
 
 _From = TypedDict("_From", {"from": str | None})
@@ -129,7 +139,7 @@ class WaitFields(TypedDict, total=False):
 
     child: str
     signal: str
-    approval: Json
+    approval: str
     until: str
     expires: str
 
@@ -224,6 +234,7 @@ class DiffAnswer(TypedDict):
     ctx: list[Change]
     outputs: list[Change]
     left_out: dict[str, int]
+    kept: list[str]  # steps that one of them had from an execution before it
     timing_ms: dict[str, tuple[int | None, int | None]]
 
 

@@ -5,7 +5,7 @@ answered as a mapping is what `--json` prints and the REST API sends.
 """
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 
 import msgspec
 from msgspec import Meta
@@ -111,10 +111,14 @@ class WebhookCall(msgspec.Struct, kw_only=True):
     key: str | None = None
 
 
+ERROR_CHARACTERS = 300  # that lists show of an error's message
+
+
 class _Counted(msgspec.Struct):
     """What a list reads of a result; all else in it is passed over."""
 
     counts: dict[str, int] | None = None
+    error: dict[str, Any] | None = None
 
 
 _COUNTED = msgspec.json.Decoder(_Counted)
@@ -123,7 +127,8 @@ _COUNTED = msgspec.json.Decoder(_Counted)
 def execution_row(item: Summary, now: int) -> answers.ExecutionItem:
     """An execution as lists show it."""
     end = item.ended_at if item.ended_at is not None else now
-    counts = counts_of(item)
+    told = _told(item)
+    counts = with_failed_iterations(told.counts)
     return {
         "execution_id": item.execution_id,
         "status": item.status,
@@ -139,17 +144,36 @@ def execution_row(item: Summary, now: int) -> answers.ExecutionItem:
         "interrupted": False,
         "counts": counts,
         "failed_iterations": (counts or {}).get("failed_iterations", 0),
+        "by": item.requested_by,
+        "error": _brief(told.error),
     }
 
 
 def counts_of(item: Summary) -> dict[str, int] | None:
     """What an ended execution counted; None while it runs, or where what was kept of it cannot be read."""
-    if not item.result:
+    return with_failed_iterations(_told(item).counts)
+
+
+def error_of(item: Summary) -> answers.BriefError | None:
+    """Why an execution failed, in part when that is long."""
+    return _brief(_told(item).error)
+
+
+def _brief(error: dict[str, Any] | None) -> answers.BriefError | None:
+    if error is None:
         return None
+    return {
+        "kind": str(error.get("kind")),
+        "message": str(error.get("message"))[:ERROR_CHARACTERS],
+        "step": error.get("step"),
+    }
+
+
+def _told(item: Summary) -> _Counted:
     try:
-        return with_failed_iterations(_COUNTED.decode(item.result).counts)
+        return _COUNTED.decode(item.result) if item.result else _Counted()
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
+        return _Counted()
 
 
 def with_failed_iterations(counts: dict[str, int] | None) -> dict[str, int] | None:

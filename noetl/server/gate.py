@@ -32,7 +32,18 @@ PUBLIC = frozenset(
 )
 # Addresses that the web page's own router resolves: a reader may open or reload any of them.
 PAGES = frozenset(
-    {"/", "/executions", "/playbooks", "/compare", "/schedules", "/workers", "/credentials", "/settings"}
+    {
+        "/",
+        "/approvals",
+        "/compare",
+        "/credentials",
+        "/executions",
+        "/playbooks",
+        "/schedules",
+        "/settings",
+        "/tokens",
+        "/workers",
+    }
 )
 ABOVE_PAGES = ("/executions/", "/playbooks/")
 ASSETS = "/assets/"

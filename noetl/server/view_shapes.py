@@ -91,6 +91,16 @@ class SlowStep(msgspec.Struct):
     execution_id: ExecutionId
 
 
+class FailureGroup(msgspec.Struct):
+    """Failures of one playbook that are alike: how many, where, what the newest of them says."""
+
+    count: int
+    step: str | None
+    kind: str
+    message: str
+    newest: ExecutionItem
+
+
 class OverviewAnswer(msgspec.Struct):
     """The last day: executions by status and hour, failures, what is under way, the slowest steps."""
 
@@ -98,10 +108,37 @@ class OverviewAnswer(msgspec.Struct):
     bucket_ms: int
     buckets: list[Bucket]
     counts: Annotated[dict[str, int], described("StatusCounts")]
-    failures: list[ExecutionItem]
+    failures: list[FailureGroup]
     active: list[ExecutionItem]
     slowest: list[SlowStep]
     overdue_ms: int
+
+
+class RecentAnswer(msgspec.Struct):
+    """The newest executions of each playbook, among the newest of all."""
+
+    items: dict[str, list[ExecutionItem]]
+
+
+class AskedWait(msgspec.Struct, kw_only=True):
+    """A task that waits for somebody: its question or the name of the signal; since when its run goes on."""
+
+    execution_id: ExecutionId
+    path: str
+    run: str
+    step: str
+    address: str
+    task: str
+    since: Moment
+    signal: str
+    approval: str | None
+    expires: Moment | None
+
+
+class WaitsAnswer(msgspec.Struct):
+    """What waits for somebody, the oldest first."""
+
+    items: list[AskedWait]
 
 
 class Uses(msgspec.Struct):

@@ -11,11 +11,13 @@ from tests.ui.conftest import Complaints, Server
 PLACES = {
     "/": "Home",
     "/executions": "Executions",
+    "/approvals": "Approvals",
     "/playbooks": "Playbooks",
     "/compare": "Compare",
     "/schedules": "Schedules and triggers",
     "/workers": "Workers and pools",
     "/credentials": "Credentials",
+    "/tokens": "Tokens",
     "/settings": "Settings",
     "/playbooks/ui/flow": "ui/flow",
 }

@@ -4,6 +4,7 @@ import { Route, Switch, useLocation, useSearch } from 'wouter'
 import { executionPage, loop, overview, session } from './api/queries'
 import { Boundary } from './design/boundary'
 import { Empty } from './design/states'
+import { ApprovalsPage } from './pages/approvals'
 import { ComparePage } from './pages/compare'
 import { CredentialsPage } from './pages/credentials'
 import { ExecutionsPage } from './pages/executions/page'
@@ -11,6 +12,7 @@ import { HomePage } from './pages/home'
 import { CatalogPage } from './pages/playbooks/catalog'
 import { SchedulesPage } from './pages/schedules/page'
 import { SettingsPage } from './pages/settings'
+import { TokensPage } from './pages/tokens'
 import { WorkersPage } from './pages/workers'
 import { Layout } from './shell/layout'
 import { onDemand } from './shell/on-demand'
@@ -62,12 +64,14 @@ export function App() {
           <Route path="/executions/:id/:tab?">
             {({ id, tab }) => <ExecutionPage key={id} id={id} tab={tab} />}
           </Route>
+          <Route path="/approvals" component={ApprovalsPage} />
           <Route path="/playbooks" component={Playbooks} />
           <Route path="/playbooks/*?">{(params) => <PlaybookPage path={params['*'] ?? ''} />}</Route>
           <Route path="/compare" component={ComparePage} />
           <Route path="/schedules" component={SchedulesPage} />
           <Route path="/workers" component={WorkersPage} />
           <Route path="/credentials" component={CredentialsPage} />
+          <Route path="/tokens" component={TokensPage} />
           <Route path="/settings" component={SettingsPage} />
           <Route>
             <Empty title="There is no such page">

@@ -264,8 +264,9 @@ def _playbook(item: Mapping[str, object]) -> PlaybookText:
 def _summary(item: answers.ExecutionItem) -> Summary:
     moments = with_ms(item, "requested_at", "started_at", "ended_at")
     summary = msgspec.convert({**moments, **item["playbook"]}, Summary)
+    summary.requested_by = item.get("by")
     if item["counts"] is not None:
-        summary.result = msgspec.json.encode({"counts": item["counts"]})
+        summary.result = msgspec.json.encode({"counts": item["counts"], "error": item.get("error")})
     return summary
 
 

@@ -4,12 +4,12 @@ What is told is bounded, however many items two loops have; what goes beyond is 
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from itertools import islice
 from typing import Any
 
-from noetl.core.event import TERMINAL, Event
+from noetl.core.event import TERMINAL, Event, step_of
 from noetl.core.fold import evolve
 from noetl.core.state import State
 
@@ -27,6 +27,7 @@ class Course:
     path: list[str] = field(default_factory=list)  # each run's end and the arcs it took
     duration_ms: dict[str, int] = field(default_factory=dict)  # per step, over all its runs
     outputs: dict[str, Any] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)  # steps that an execution before it had done
     _scheduled: dict[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -55,6 +56,17 @@ class Course:
             self.path.append(f"{run} to {', '.join(data['taken'])}")
         elif event.name == "token.refused":
             self.path.append(f"{data['step']} refused a token")
+        elif event.name == "execution.restored":
+            self.kept.update(data.get("steps") or ())
+
+    def without(self, steps: set[str]) -> "Course":
+        """The same as if some steps had not run."""
+        return replace(
+            self,
+            path=[line for line in self.path if step_of(line.partition(" ")[0]) not in steps],
+            duration_ms={step: took for step, took in self.duration_ms.items() if step not in steps},
+            outputs={step: output for step, output in self.outputs.items() if step not in steps},
+        )
 
 
 def _told(output: dict[str, Any]) -> Any:
@@ -66,7 +78,12 @@ def _told(output: dict[str, Any]) -> Any:
 
 
 def compare(first: Course, second: Course) -> dict[str, Any]:
-    """Everything in which two executions differ; `same` when they took one path to one result."""
+    """Everything in which two executions differ; `same` when they took one path to one result.
+
+    What one of them kept from an execution before it and did not do again differs in nothing.
+    """
+    kept = [second.kept - second.duration_ms.keys(), first.kept - first.duration_ms.keys()]
+    first, second = first.without(kept[0]), second.without(kept[1])
     a, b = first.state, second.state
     left_out: dict[str, int] = {}
     differences: dict[str, Any] = {
@@ -81,7 +98,13 @@ def compare(first: Course, second: Course) -> dict[str, Any]:
     sides = {"a": a.execution_id, "b": b.execution_id, "same": not any(differences.values())}
     steps = dict.fromkeys([*first.duration_ms, *second.duration_ms])
     timing = {step: [first.duration_ms.get(step), second.duration_ms.get(step)] for step in steps}
-    return {**sides, **differences, "timing_ms": timing, "left_out": left_out}
+    return {
+        **sides,
+        **differences,
+        "timing_ms": timing,
+        "left_out": left_out,
+        "kept": sorted(kept[0] | kept[1]),
+    }
 
 
 def _path_changes(a: list[str], b: list[str], left_out: dict[str, int]) -> list[str]:

@@ -1,7 +1,8 @@
 """The last hours at a glance: how many executions ended how and when, and which steps took longest. Pure."""
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from noetl.core.event import iso
@@ -9,6 +10,7 @@ from noetl.core.state import ENDED, STATUSES
 
 BUCKETS = 48
 SLOWEST = 8
+VARYING = re.compile(r"[0-9a-fA-F]*\d[0-9a-fA-F]*")  # numbers and ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +51,56 @@ def slowest(durations: Mapping[tuple[str, str], list[tuple[int, str]]]) -> list[
         for (path, step), runs in durations.items()
     ]
     return sorted(rows, key=lambda row: -int(row["mean_ms"]))[:SLOWEST]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """What is looked at of one execution to tell failures."""
+
+    execution_id: str
+    path: str
+    status: str
+    parent: str | None
+    goes_on_from: str | None
+    error: Mapping[str, Any] | None
+    failed_iterations: int
+
+
+@dataclass(slots=True)
+class FailureGroup:
+    """Failures that are alike; the error is that of the newest."""
+
+    step: str | None
+    kind: str
+    message: str
+    executions: list[str] = field(default_factory=list)  # the newest first
+
+
+def failure_groups(newest_first: Iterable[Ended]) -> list[FailureGroup]:
+    """Failures that nobody has gone on from, those that are alike together, the newest group first.
+
+    An execution that failed because its child did is told by the child.
+    """
+    executions = list(newest_first)
+    retried = {one.goes_on_from for one in executions}
+    told_by_child = {one.parent for one in executions if one.status == "failed"}
+    groups: dict[tuple[str, str | None, str, str], FailureGroup] = {}
+    for one in executions:
+        error = _error(one)
+        child = error is not None and error["kind"] == "child" and one.execution_id in told_by_child
+        if error is None or child or one.execution_id in retried:
+            continue
+        step, kind, message = error.get("step"), str(error["kind"]), str(error["message"])
+        key = (one.path, step, kind, VARYING.sub("#", message))
+        groups.setdefault(key, FailureGroup(step, kind, message)).executions.append(one.execution_id)
+    return list(groups.values())
+
+
+def _error(one: Ended) -> Mapping[str, Any] | None:
+    """Why an execution is no success; None for one that is, or is not over."""
+    if one.status == "failed":
+        return one.error or {"kind": "unknown", "message": "what it failed with was not kept"}
+    if one.status == "completed" and one.failed_iterations:
+        some = "1 iteration" if one.failed_iterations == 1 else f"{one.failed_iterations} iterations"
+        return {"kind": "iterations", "message": f"completed, {some} failed"}
+    return None

@@ -156,9 +156,9 @@ class Timeline:
         return chain[::-1]
 
     def step_durations(self) -> list[tuple[str, int]]:
-        """Each ended run's step and how long it took."""
+        """Each ended run's step and how long it took, without the time it waited for somebody or a moment."""
         return [
-            (line.step, line.ended - line.scheduled)
+            (line.step, line.ended - line.scheduled - _waited(line))
             for line in self._lines.values()
             if line.ended is not None
         ]
@@ -174,6 +174,15 @@ class Timeline:
             "left_out": self._left_out,
             "runs": [_line_view(line) for line in self._lines.values()],
         }
+
+
+def _waited(line: _Line) -> int:
+    """The time that tasks one after another waited; those of a loop are not kept."""
+    return sum(
+        bar["ended"] - bar["started"]
+        for bar in line.bars
+        if bar["what"] == "wait" and bar["ended"] is not None
+    )
 
 
 def _end(line: _Line) -> int:

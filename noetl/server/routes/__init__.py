@@ -10,6 +10,7 @@ from noetl.server.routes import (
     explained,
     health,
     lookups,
+    overview,
     results,
     schedules,
     steering,
@@ -30,6 +31,7 @@ ROUTERS: tuple[APIRouter, ...] = (  # the busiest first: they are tried in order
     lookups.router,
     aliases.router,
     views.router,
+    overview.router,
     tokens.router,
     schedules.router,
 )

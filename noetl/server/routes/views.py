@@ -13,16 +13,15 @@ from starlette.responses import Response
 from starlette.types import Send
 
 from noetl.core.event import Event, EventEnvelope, envelope, step_of
-from noetl.core.reading.overview import Entry, slowest, throughput
 from noetl.core.reading.views import LoopAnswer, ProgressAnswer, TimelineAnswer
 from noetl.dsl.diagnostic import finding_fields
 from noetl.dsl.model import Playbook, Task
 from noetl.dsl.net.diagram import graph as graph_of
 from noetl.dsl.net.diagram import sketch
 from noetl.errors import NotFound
-from noetl.ports.front import Front, counts_of, execution_row
-from noetl.ports.store import Find, Summary
-from noetl.server.access import require_everywhere, who_asks
+from noetl.ports.front import Front, execution_row
+from noetl.ports.store import Find
+from noetl.server.access import who_asks
 from noetl.server.log_projections import Reading, Readings, events_from
 from noetl.server.reply import front_of, options_of, read, reply
 from noetl.server.route_spec import describe, make_router
@@ -36,7 +35,6 @@ from noetl.server.view_shapes import (
     FoundAnswer,
     LinesAnswer,
     LoopRuns,
-    OverviewAnswer,
     PageAnswer,
     SketchAnswer,
     Uses,
@@ -47,10 +45,6 @@ Answer = dict[str, Any]
 At = Annotated[int | None, Query(ge=1, le=2**53, description="After this event, else the newest")]
 Text = Annotated[str | None, Query(max_length=255)]
 
-DAY_MS = 24 * 60 * 60 * 1000
-COUNTED = 1000  # executions that the overview looks at
-TIMED = 20  # executions whose steps it times
-TIMED_EVENTS = 5000  # of each at most
 CHILDREN = 50  # of one execution that its page lists
 NAMED = re.compile(r"""\b(?:auth|credential):\s*["']?([A-Za-z_][A-Za-z0-9_.-]*)""")
 STATUS_AFTER = {
@@ -289,52 +283,6 @@ class EventQuery:
 
 
 # ---- all of them ----------------------------------------------------------------------------------------
-
-
-@router.get("/overview", **describe("read", {200: OverviewAnswer}))
-async def overview(request: Request) -> Response:
-    """The last day: executions by status and hour, failures, what is under way, the slowest steps."""
-    require_everywhere(request)
-    front, now = front_of(request), int(time.time() * 1000)
-    recent = await _recent(request, now - DAY_MS)
-    entries = [Entry(summary.status, summary.requested_at, summary.ended_at) for summary in recent]
-    active = [summary for summary in recent if summary.ended_at is None]
-    failed = [summary for summary in recent if summary.status == "failed"]
-    return reply(
-        {
-            **throughput(entries, now, DAY_MS),
-            "failures": [execution_row(summary, now) for summary in failed[:6]],
-            "active": [execution_row(summary, now) for summary in reversed(active[-6:])],
-            "slowest": slowest(await _durations(request, recent)),
-            "overdue_ms": await front.overdue_ms(),
-        }
-    )
-
-
-async def _recent(request: Request, since: int) -> list[Summary]:
-    """Executions of late, and those that are still under way, the newest first."""
-    front, who, cursor = front_of(request), who_asks(request), None
-    recent: list[Summary] = []
-    while len(recent) < COUNTED:
-        page = await front.executions(Find(since=since, cursor=cursor, limit=200))
-        recent += [summary for summary in page.items if who.sees(summary.path)]
-        cursor = page.cursor
-        if cursor is None:
-            break
-    return recent
-
-
-async def _durations(request: Request, recent: list[Summary]) -> dict[tuple[str, str], list[tuple[int, str]]]:
-    durations: dict[tuple[str, str], list[tuple[int, str]]] = {}
-    ended = [summary for summary in recent if summary.ended_at is not None and summary.status != "cancelled"]
-    for summary in ended[:TIMED]:
-        counts = counts_of(summary)
-        if counts is None or counts.get("events", 0) > TIMED_EVENTS:
-            continue
-        reading = await readings_of(request).newest(summary.execution_id)
-        for step, took in reading.timeline.step_durations():
-            durations.setdefault((summary.path, step), []).append((took, summary.execution_id))
-    return durations
 
 
 @router.get("/uses", **describe("read", {200: Uses}))

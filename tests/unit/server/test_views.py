@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from noetl.errors import NotFound
 from tests.unit.server.serving import BROKEN, HELLO, WAITS, Served
 
 LOOP = """
@@ -138,6 +139,60 @@ async def test_the_overview_counts_and_times_what_ran_of_late(server: Served, lo
     assert told["counts"]["completed"] == 1
     assert [row["step"] for row in told["slowest"]] == ["each"]
     assert told["failures"] == told["active"] == []
+
+
+async def parked(server: Served, execution_id: str) -> None:
+    async with asyncio.timeout(60):
+        async for _, events in server.made.front.follow(execution_id):
+            if any(event.name == "task.parked" for event in events):
+                return
+
+
+async def test_failures_are_told_with_their_error_and_who_asked(server: Served) -> None:
+    fails = HELLO.replace("result = f'hello {name}'", "raise ValueError(name)")
+    ended = [await server.run(fails, name=f"row {number}") for number in (1, 2)]
+    (group,) = (await asked(server, "/overview"))["failures"]
+    assert (group["count"], group["step"], group["kind"]) == (2, "greet", "python")
+    assert "row 2" in group["message"]
+    assert group["newest"]["execution_id"] == ended[1]["execution_id"]
+    item = (await asked(server, "/executions?limit=1"))["items"][0]
+    assert (item["by"], item["error"]["step"]) == ("operator", "greet")
+    (runs,) = (await asked(server, "/recent"))["items"].values()
+    assert [run["status"] for run in runs] == ["failed", "failed"]
+
+
+async def test_whatever_waits_for_somebody_is_told_the_oldest_first(server: Served) -> None:
+    await server.register(WAITS)
+    both = [await server.start("tests/waits") for _ in range(2)]
+    for execution_id in both:
+        await parked(server, execution_id)
+    items = (await asked(server, "/waits"))["items"]
+    assert sorted(item["execution_id"] for item in items) == sorted(both)
+    assert [item["since"] for item in items] == sorted(item["since"] for item in items)
+    assert {(item["path"], item["step"], item["signal"], item["approval"]) for item in items} == {
+        ("tests/waits", "ask", "go", None)
+    }
+    await server.client.post(f"/api/v1/executions/{both[0]}/signal", json={"name": "go"})
+    await server.ended(both[0])
+    assert [item["execution_id"] for item in (await asked(server, "/waits"))["items"]] == [both[1]]
+
+
+async def test_one_execution_that_cannot_be_read_hides_no_other_that_waits(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await server.register(WAITS)
+    both = [await server.start("tests/waits") for _ in range(2)]
+    for execution_id in both:
+        await parked(server, execution_id)
+    state = type(server.made.front).state
+
+    async def damaged(self: Any, execution_id: str, at: int | None = None) -> Any:
+        if execution_id == both[0]:
+            raise NotFound("gone")
+        return await state(self, execution_id, at)
+
+    monkeypatch.setattr(type(server.made.front), "state", damaged)
+    assert [item["execution_id"] for item in (await asked(server, "/waits"))["items"]] == [both[1]]
 
 
 async def test_a_text_is_drawn_with_its_findings_and_its_workload(server: Served) -> None:

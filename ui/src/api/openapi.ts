@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 5c93acd92e12204d33344288eaec2cd0633ec1cbd4e9e9f9f1758d17d3584abd); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 c51d70349d65386efa5f5133eec14f0a75f98be6a76781bee06e2b75599244d2); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -842,6 +842,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/recent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Recent
+         * @description The newest executions of each playbook, among the newest of all.
+         */
+        get: operations["recent_api_v1_recent_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/results/{execution_id}/{digest}": {
         parameters: {
             query?: never;
@@ -1158,6 +1178,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/waits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Waits
+         * @description What waits for a signal or an approval in any execution, the oldest first.
+         */
+        get: operations["waits_api_v1_waits_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workers": {
         parameters: {
             query?: never;
@@ -1270,6 +1310,23 @@ export interface components {
             to: string;
         };
         /**
+         * AskedWait
+         * @description A task that waits for somebody: its question or the name of the signal; since when its run goes on.
+         */
+        AskedWait: {
+            address: string;
+            approval: string | null;
+            execution_id: string;
+            expires: string | null;
+            path: string;
+            run: string;
+            signal: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            since: string;
+            step: string;
+            task: string;
+        };
+        /**
          * Begun
          * @description An execution that was asked for.
          */
@@ -1277,6 +1334,15 @@ export interface components {
             execution_id: string;
             path?: string;
             status: string;
+        };
+        /**
+         * BriefError
+         * @description Why an execution failed, as far as lists tell it.
+         */
+        BriefError: {
+            kind: string;
+            message: string;
+            step: string | null;
         };
         /**
          * Bucket
@@ -1403,6 +1469,7 @@ export interface components {
             b: string;
             ctx: components["schemas"]["Change"][];
             error: Json[] | null;
+            kept: string[];
             left_out: {
                 [key: string]: number;
             };
@@ -1500,11 +1567,13 @@ export interface components {
          * @description An execution as lists show it.
          */
         ExecutionItem: {
+            by: string | null;
             continued_as: string | null;
             continued_from: string | null;
             counts: components["schemas"]["Counts"] | null;
             duration_ms: number;
             ended_at: string | null;
+            error: components["schemas"]["BriefError"] | null;
             execution_id: string;
             failed_iterations: number;
             interrupted: boolean;
@@ -1534,6 +1603,17 @@ export interface components {
             error: components["schemas"]["RunError"];
             step: string;
             taken_by: string;
+        };
+        /**
+         * FailureGroup
+         * @description Failures of one playbook that are alike: how many, where, what the newest of them says.
+         */
+        FailureGroup: {
+            count: number;
+            kind: string;
+            message: string;
+            newest: components["schemas"]["ExecutionItem"];
+            step: string | null;
         };
         /**
          * Finding
@@ -1913,7 +1993,7 @@ export interface components {
             bucket_ms: number;
             buckets: components["schemas"]["Bucket"][];
             counts: components["schemas"]["StatusCounts"];
-            failures: components["schemas"]["ExecutionItem"][];
+            failures: components["schemas"]["FailureGroup"][];
             overdue_ms: number;
             /** @description ISO 8601 in UTC, with milliseconds */
             since: string;
@@ -2008,6 +2088,15 @@ export interface components {
             seq: number;
             step: string | null;
             text: string;
+        };
+        /**
+         * RecentAnswer
+         * @description The newest executions of each playbook, among the newest of all.
+         */
+        RecentAnswer: {
+            items: {
+                [key: string]: components["schemas"]["ExecutionItem"][];
+            };
         };
         /**
          * Refusal
@@ -2679,7 +2768,7 @@ export interface components {
          * @description What a parked task waits for, and when its own time is up.
          */
         WaitFields: {
-            approval?: Json;
+            approval?: string;
             child?: string;
             expires?: string;
             signal?: string;
@@ -2693,6 +2782,13 @@ export interface components {
             address: string;
             for: components["schemas"]["WaitFields"];
             task: string;
+        };
+        /**
+         * WaitsAnswer
+         * @description What waits for somebody, the oldest first.
+         */
+        WaitsAnswer: {
+            items: components["schemas"]["AskedWait"][];
         };
         /**
          * WhyAnswer
@@ -3967,6 +4063,26 @@ export interface operations {
             };
         };
     };
+    recent_api_v1_recent_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The newest executions of each playbook, among the newest of all. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecentAnswer"];
+                };
+            };
+        };
+    };
     result_api_v1_results__execution_id___digest__get: {
         parameters: {
             query?: {
@@ -4505,6 +4621,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Findings"];
+                };
+            };
+        };
+    };
+    waits_api_v1_waits_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What waits for somebody, the oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitsAnswer"];
                 };
             };
         };

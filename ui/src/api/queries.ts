@@ -157,6 +157,27 @@ export const overview = () =>
     staleTime: 2000,
   })
 
+/** What waits for somebody, in any execution. */
+export const waits = () =>
+  queryOptions({
+    queryKey: ['waits'],
+    queryFn: ({ signal }) => get('/waits', {}, {}, signal),
+    refetchInterval: 5000,
+  })
+
+export const recentRuns = () =>
+  queryOptions({
+    queryKey: ['recent'],
+    queryFn: ({ signal }) => get('/recent', {}, {}, signal),
+    refetchInterval: 8000,
+  })
+
+export const tokens = () =>
+  queryOptions({
+    queryKey: ['tokens'],
+    queryFn: ({ signal }) => get('/tokens', {}, { limit: 500 }, signal),
+  })
+
 export const workers = () =>
   queryOptions({
     queryKey: ['workers'],

@@ -1,8 +1,8 @@
 // The last day at a glance, and ways into the lists.
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { overview } from '../api/queries'
-import type { ExecutionItem, Overview } from '../api/types'
+import { overview, waits } from '../api/queries'
+import type { ExecutionItem, FailureGroup, Overview } from '../api/types'
 import { shortId } from '../design/copy'
 import { count } from '../design/number'
 import { Empty, QueryView } from '../design/states'
@@ -10,6 +10,7 @@ import { markOf, StatusBadge, StatusIcon } from '../design/status'
 import { Ago, clock, duration, Took } from '../design/time'
 import { PageHead } from '../shell/layout'
 import { useTitle } from '../shell/title'
+import { WaitRows } from './approvals'
 
 const SHOWN = [
   'running',
@@ -33,15 +34,20 @@ export function HomePage() {
       <QueryView query={overviewQuery}>
         {(answer) => (
           <div className="flex flex-col gap-4 px-4 pb-4">
-            <ul className="grid grid-cols-2 gap-2 sm:grid-cols-4 xl:grid-cols-8">
+            <ul className="grid grid-cols-4 gap-1.5 sm:gap-2 xl:grid-cols-8">
               {SHOWN.map((status) => (
                 <li key={status}>
                   <Link
                     href={`/executions?status=${status}&within=24h`}
-                    className="panel flex flex-col px-3 py-2 hover:border-line-strong"
+                    className="panel flex flex-col px-2 py-1.5 hover:border-line-strong sm:px-3 sm:py-2"
                   >
-                    <StatusBadge status={status} />
-                    <span className="text-xl font-semibold leading-8 tracking-tight" data-count={status}>
+                    <span className="max-sm:text-2xs max-sm:[&_svg]:hidden">
+                      <StatusBadge status={status} />
+                    </span>
+                    <span
+                      className="text-xl font-semibold leading-7 tracking-tight sm:leading-8"
+                      data-count={status}
+                    >
                       {count(answer.counts[status])}
                     </span>
                   </Link>
@@ -59,14 +65,10 @@ export function HomePage() {
                 </Empty>
               </div>
             )}
+            <Waiting />
+            <Failures groups={answer.failures} />
             <Throughput overview={answer} />
-            <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
-              <ExecutionList
-                title="Failures"
-                items={answer.failures}
-                more="/executions?status=failed"
-                none="Nothing has failed."
-              />
+            <div className="grid grid-cols-1 items-start gap-4 xl:grid-cols-2">
               <ExecutionList
                 title="Under way, the oldest first"
                 items={answer.active}
@@ -74,12 +76,101 @@ export function HomePage() {
                 none={answer.overdue_ms > 1000 ? '' : 'Nothing is under way.'}
                 note={answer.overdue_ms > 1000 ? `work is due since ${duration(answer.overdue_ms)}` : ''}
               />
+              <Slowest overview={answer} />
             </div>
-            <Slowest overview={answer} />
           </div>
         )}
       </QueryView>
     </>
+  )
+}
+
+const ASKED = 4
+
+/** What waits for somebody, where whoever opens the page sees it first. */
+function Waiting() {
+  const items = useQuery(waits()).data?.items ?? []
+  if (items.length === 0) return null
+  return (
+    <section className="panel" aria-label="Waiting for an answer">
+      <h2 className="flex items-baseline justify-between border-b border-line px-3 py-1.5 font-medium">
+        Waiting for an answer
+        <Link href="/approvals" className="text-xs font-normal text-accent hover:underline">
+          all {count(items.length)}
+        </Link>
+      </h2>
+      <WaitRows items={items.slice(0, ASKED)} />
+    </section>
+  )
+}
+
+/** Where the failure of a group is best looked at. */
+const placeOf = ({ newest, step, kind }: FailureGroup): string =>
+  kind === 'iterations'
+    ? `/executions/${newest.execution_id}/loops`
+    : `/executions/${newest.execution_id}${step ? `/graph?step=${encodeURIComponent(step)}` : ''}`
+
+function Failures({ groups }: { groups: FailureGroup[] }) {
+  return (
+    <section className="panel" aria-label="Failures">
+      <h2 className="flex items-baseline justify-between border-b border-line px-3 py-1.5 font-medium">
+        <span>
+          Failures{' '}
+          <span className="text-xs font-normal text-ink-3 max-sm:hidden">
+            that nobody has gone on from, like with like
+          </span>
+        </span>
+        <Link href="/executions?status=failed" className="text-xs font-normal text-accent hover:underline">
+          all
+        </Link>
+      </h2>
+      {groups.length === 0 ? (
+        <p className="px-3 py-4 text-ink-3">Nothing has failed that was not retried.</p>
+      ) : (
+        <ul>
+          {groups.map((group) => (
+            <FailureRow key={group.newest.execution_id} group={group} />
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+function FailureRow({ group }: { group: FailureGroup }) {
+  const { newest } = group
+  const status = group.kind === 'iterations' ? 'flawed' : 'failed'
+  return (
+    <li className="flex items-start gap-2.5 border-b border-line px-3 py-1.5 last:border-0">
+      <span className="mt-0.5">
+        <StatusIcon status={status} />
+      </span>
+      <div className="min-w-0 flex-1">
+        <p className="flex flex-wrap items-baseline gap-x-2">
+          <Link href={placeOf(group)} className="font-medium [overflow-wrap:anywhere] hover:underline">
+            {newest.playbook.path}
+            {group.step && <span className="font-normal text-ink-2"> · {group.step}</span>}
+          </Link>
+          {newest.by && <span className="text-xs text-ink-3">by {newest.by}</span>}
+        </p>
+        <p className="line-clamp-2 text-ink-2 [overflow-wrap:anywhere]" title={group.message}>
+          {group.message.startsWith(group.kind) || group.kind === 'iterations' ? '' : `${group.kind}: `}
+          {group.message}
+        </p>
+      </div>
+      {group.count > 1 && (
+        <Link
+          href={`/executions?status=${newest.status}&within=24h&path=${encodeURIComponent(newest.playbook.path)}`}
+          className="rounded-full bg-failed-soft px-1.5 text-xs font-medium text-failed hover:underline"
+          title={`${count(group.count)} alike`}
+        >
+          ×{count(group.count)}
+        </Link>
+      )}
+      <span className="w-20 shrink-0 text-right text-ink-3">
+        <Ago at={newest.ended_at} />
+      </span>
+    </li>
   )
 }
 
@@ -190,11 +281,11 @@ function ExecutionList({
 }
 
 function Slowest({ overview }: { overview: Overview }) {
-  const longest = Math.max(1, ...overview.slowest.map((row) => row.mean_ms))
   return (
     <section className="panel overflow-x-auto" aria-label="Slowest steps">
       <h2 className="border-b border-line px-3 py-1.5 font-medium">
-        Slowest steps <span className="text-xs font-normal text-ink-3">of recent executions</span>
+        Slowest steps{' '}
+        <span className="text-xs font-normal text-ink-3">of recent executions, without waits</span>
       </h2>
       {overview.slowest.length === 0 ? (
         <Empty title="No step has been timed yet" />
@@ -207,7 +298,6 @@ function Slowest({ overview }: { overview: Overview }) {
               <th className="th text-right">Runs</th>
               <th className="th text-right">Mean</th>
               <th className="th text-right">Longest</th>
-              <th className="th w-1/4" />
             </tr>
           </thead>
           <tbody>
@@ -227,12 +317,6 @@ function Slowest({ overview }: { overview: Overview }) {
                 <td className="td text-right">{row.runs}</td>
                 <td className="td text-right whitespace-nowrap">{duration(row.mean_ms)}</td>
                 <td className="td text-right whitespace-nowrap">{duration(row.max_ms)}</td>
-                <td className="td">
-                  <div
-                    className="h-1 rounded-full bg-ink-3"
-                    style={{ width: `${(row.mean_ms / longest) * 100}%` }}
-                  />
-                </td>
               </tr>
             ))}
           </tbody>

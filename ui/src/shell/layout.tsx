@@ -1,6 +1,8 @@
 // The frame around every page: where one can go, and the theme.
+import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
 import { Link, useLocation } from 'wouter'
+import { session, waits } from '../api/queries'
 import { classes } from '../design/classes'
 import { IconButton } from '../design/controls'
 import { Icon } from '../design/icons'
@@ -13,17 +15,20 @@ import { useDark } from './use-theme'
 const PLACES = [
   ['/', 'Home', 'home'],
   ['/executions', 'Executions', 'runs'],
+  ['/approvals', 'Approvals', 'question'],
   ['/playbooks', 'Playbooks', 'book'],
   ['/compare', 'Compare', 'compare'],
   ['/schedules', 'Schedules', 'clock'],
   ['/workers', 'Workers', 'workers'],
   ['/credentials', 'Credentials', 'key'],
+  ['/tokens', 'Tokens', 'gate'],
   ['/settings', 'Settings', 'settings'],
 ] as const
 
 export function Layout({ children }: { children: ReactNode }) {
   const [location] = useLocation()
   const [open, setOpen] = useState(false)
+  const admin = useQuery(session()).data?.scopes.includes('admin')
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the menu
   useEffect(() => setOpen(false), [location])
   const isCurrent = (path: string) =>
@@ -65,7 +70,7 @@ export function Layout({ children }: { children: ReactNode }) {
             'md:static md:flex md:border-0 md:p-0',
           )}
         >
-          {PLACES.map(([path, name, icon]) => (
+          {PLACES.filter(([path]) => path !== '/tokens' || admin).map(([path, name, icon]) => (
             <Link
               key={path}
               href={path}
@@ -78,6 +83,7 @@ export function Layout({ children }: { children: ReactNode }) {
               )}
             >
               <Icon name={icon} /> {name}
+              {path === '/approvals' && <WaitCount />}
             </Link>
           ))}
         </nav>
@@ -93,6 +99,9 @@ export function Layout({ children }: { children: ReactNode }) {
           >
             Keys <kbd className="rounded border border-line-strong px-1">?</kbd>
           </button>
+          <Link href="/approvals" className="flex items-center px-1 md:hidden" aria-label="What waits">
+            <WaitCount />
+          </Link>
           <span className="md:hidden">
             <IconButton icon="menu" label="Pages" aria-expanded={open} onClick={() => setOpen(!open)} />
           </span>
@@ -109,6 +118,21 @@ export function Layout({ children }: { children: ReactNode }) {
       <Toasts />
       <Shortcuts />
     </div>
+  )
+}
+
+/** How many questions wait for an answer; nothing when there are none. */
+function WaitCount() {
+  const many = useQuery(waits()).data?.items.length ?? 0
+  if (many === 0) return null
+  return (
+    <span
+      className="ml-auto rounded-full bg-waiting-soft px-1.5 text-xs font-medium text-waiting"
+      title={`${many} ${many === 1 ? 'wait' : 'waits'} for an answer`}
+      data-waits={many}
+    >
+      {many}
+    </span>
   )
 }
 

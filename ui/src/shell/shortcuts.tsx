@@ -6,6 +6,7 @@ import { Dialog } from '../design/controls'
 const DESTINATIONS: Record<string, [string, string]> = {
   h: ['/', 'Home'],
   e: ['/executions', 'Executions'],
+  a: ['/approvals', 'Approvals'],
   p: ['/playbooks', 'Playbooks'],
   c: ['/compare', 'Compare'],
   t: ['/schedules', 'Schedules and triggers'],

@@ -116,3 +116,19 @@ def test_of_long_paths_the_lines_after_they_part_are_told_and_the_rest_is_counte
         Course(State("a"), path=["start", *a, "end"]), Course(State("b"), path=["start", *b, "end"])
     )
     assert (len(found["path"]), found["left_out"]) == (2 * LINES_MOST, {"path": 7})
+
+
+async def test_what_a_retry_kept_is_not_taken_for_removed(tmp_path):
+    async with engine(tmp_path) as made:
+        first = await begin(made, playbook(WORKFLOW, workload="workload: {n: 0}"), {"n": 1})
+        await finish(made, first)
+        again = (await made.front.retry(first)).execution_id
+        await finish(made, again)
+        a, b = [
+            Course.of(one, [event async for _, event in events(made.store, one)]) for one in (first, again)
+        ]
+    for found in (compare(a, b), compare(b, a)):
+        assert found["kept"] == ["a"]
+        assert not any("a.1" in line for line in found["path"])
+        assert [item["path"] for item in found["outputs"]] == []
+        assert list(found["timing_ms"]) == ["c"]

@@ -1,6 +1,14 @@
 """The last hours at a glance."""
 
-from noetl.core.reading.overview import BUCKETS, SLOWEST, Entry, slowest, throughput
+from noetl.core.reading.overview import (
+    BUCKETS,
+    SLOWEST,
+    Ended,
+    Entry,
+    failure_groups,
+    slowest,
+    throughput,
+)
 
 HOUR = 3_600_000
 SPAN = 48 * HOUR
@@ -48,3 +56,46 @@ def test_the_slowest_steps_come_first_and_are_few():
         "max_ms": 30,
         "execution_id": "y",
     }
+
+
+def over(execution_id, status="failed", path="p", message="no", **fields):
+    error = (
+        {"kind": fields.pop("kind", "http"), "message": message, "step": "s"} if status == "failed" else None
+    )
+    given = {"parent": None, "goes_on_from": None, "error": error, "failed_iterations": 0, **fields}
+    return Ended(execution_id=execution_id, path=path, status=status, **given)
+
+
+def told(*executions):
+    return [(group.message, group.executions) for group in failure_groups(executions)]
+
+
+def test_failures_that_are_alike_are_one_group_and_the_newest_speaks_for_it():
+    found = told(over("c", message="row 31 of a1b2"), over("b", path="q"), over("a", message="row 7 of ff00"))
+    assert found == [("row 31 of a1b2", ["c", "a"]), ("no", ["b"])]
+
+
+def test_a_failure_that_somebody_has_gone_on_from_is_not_told():
+    assert told(over("b", "completed", goes_on_from="a"), over("a")) == []
+
+
+def test_a_failed_child_speaks_for_its_parent():
+    child, parent = over("b", parent="a", path="child"), over("a", kind="child")
+    assert told(child, parent) == [("no", ["b"])]
+    assert told(over("b", "completed", parent="a"), parent) == [("no", ["a"])]
+
+
+def test_iterations_that_failed_in_what_completed_are_told():
+    found = told(
+        over("c", "completed", failed_iterations=3),
+        over("b", "completed", failed_iterations=1, path="q"),
+        over("a", "running"),
+    )
+    assert found == [
+        ("completed, 3 iterations failed", ["c"]),
+        ("completed, 1 iteration failed", ["b"]),
+    ]
+
+
+def test_a_failure_of_which_nothing_was_kept_is_told_as_such():
+    assert told(over("a", error=None)) == [("what it failed with was not kept", ["a"])]

@@ -182,3 +182,11 @@ def test_durations_are_of_runs_that_ended():
     ):
         found.read(seq, event)
     assert found.step_durations() == [("a", 20)]
+
+
+def test_the_time_that_a_run_waited_for_somebody_is_not_its_own():
+    found = Timeline()
+    waits = [task("started", 10), parked(12, "t", "signal"), task("done", 900, output={"status": "ok"})]
+    for seq, event in enumerate([*BEGIN, *waits, task("started", 901, "u"), ended("a.1", 930)], 1):
+        found.read(seq, event)
+    assert found.step_durations() == [("a", 40)]

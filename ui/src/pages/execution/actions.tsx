@@ -29,6 +29,7 @@ export function useAction(id: string) {
     onSuccess: (_, { message }) => {
       showToast(message)
       void client.invalidateQueries({ queryKey: ['execution', id] })
+      void client.invalidateQueries({ queryKey: ['waits'] })
     },
     onError: showError,
   })

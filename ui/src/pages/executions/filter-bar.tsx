@@ -3,7 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { catalog } from '../../api/queries'
 import { Button } from '../../design/controls'
-import { type Filters, WITHIN } from './filters'
+import { CLEAR, type Filters, WITHIN } from './filters'
+import { SavedViews } from './saved-views'
 
 const STATUSES = ['pending', 'running', 'waiting', 'paused', 'completed', 'failed', 'stuck', 'cancelled']
 
@@ -15,7 +16,9 @@ export function FilterBar({
   change: (part: Partial<Filters>) => void
 }) {
   const catalogQuery = useQuery(catalog())
-  const active = Boolean(filters.status || filters.path || filters.text || filters.within || filters.children)
+  const active = Boolean(
+    filters.status || filters.path || filters.text || filters.within || filters.children || filters.by,
+  )
   return (
     <div className="flex flex-wrap items-center gap-2 px-4 pb-2" role="search">
       <DebouncedInput
@@ -61,6 +64,13 @@ export function FilterBar({
           </option>
         ))}
       </select>
+      <DebouncedInput
+        label="Started by"
+        value={filters.by}
+        onChange={(by) => change({ by })}
+        placeholder="Started by"
+        className="w-32"
+      />
       <label className="flex items-center gap-1.5 text-ink-2">
         <input
           type="checkbox"
@@ -71,13 +81,11 @@ export function FilterBar({
         without children
       </label>
       {active && (
-        <Button
-          kind="quiet"
-          onClick={() => change({ status: '', path: '', text: '', within: '', children: '' })}
-        >
+        <Button kind="quiet" onClick={() => change(CLEAR)}>
           Clear
         </Button>
       )}
+      <SavedViews filters={filters} active={active} />
     </div>
   )
 }

@@ -7,9 +7,11 @@ export interface Filters {
   text: string
   within: string
   children: string
+  by: string
   cursor: string
 }
-const NONE: Filters = { status: '', path: '', text: '', within: '', children: '', cursor: '' }
+const NONE: Filters = { status: '', path: '', text: '', within: '', children: '', by: '', cursor: '' }
+export const CLEAR: Partial<Filters> = NONE
 
 export const WITHIN: Record<string, [string, number]> = {
   '15m': ['last 15 minutes', 900_000],
@@ -40,9 +42,34 @@ export function toQuery(filters: Filters): Record<string, string | number | bool
     status: filters.status,
     path: filters.path,
     text: filters.text,
+    by: filters.by,
     since,
     cursor: filters.cursor,
     limit: 50,
     ...(filters.children === 'no' ? { children: false } : {}),
   }
 }
+
+const SAVED = 'noetl:views'
+export interface SavedView {
+  name: string
+  query: string
+}
+
+/** The address of filters without the place in the list. */
+export const queryOf = (filters: Filters): string =>
+  new URLSearchParams(
+    Object.entries(filters).filter(([key, value]) => key in NONE && key !== 'cursor' && value),
+  ).toString()
+
+/** Filters under names of the reader's own, kept in this browser. */
+export function savedViews(): SavedView[] {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(SAVED) ?? '[]')
+    return Array.isArray(kept) ? kept.filter((view) => typeof view?.name === 'string') : []
+  } catch {
+    return []
+  }
+}
+
+export const keepViews = (views: SavedView[]): void => localStorage.setItem(SAVED, JSON.stringify(views))

@@ -12,7 +12,7 @@ import { PageHead } from '../../shell/layout'
 import { useTitle } from '../../shell/title'
 import { CancelDialog } from './cancel-dialog'
 import { FilterBar } from './filter-bar'
-import { toQuery, useFilters } from './filters'
+import { CLEAR, toQuery, useFilters } from './filters'
 import { ExecutionTable } from './table'
 
 const LIVE = new Set(['pending', 'running', 'waiting', 'paused', 'stuck'])
@@ -22,7 +22,7 @@ export function ExecutionsPage() {
   const [filters, change] = useFilters()
   const [selection, setSelection] = useState<Set<string>>(new Set())
   const listQuery = useQuery(executions(toQuery(filters)))
-  const filtered = Boolean(filters.status || filters.path || filters.text || filters.within)
+  const filtered = Boolean(filters.status || filters.path || filters.text || filters.within || filters.by)
 
   const pick = (ids: string[], on: boolean) => {
     const next = new Set(selection)
@@ -47,11 +47,7 @@ export function ExecutionsPage() {
             page.items.length === 0 ? (
               <Empty title={filtered ? 'No execution matches' : 'Nothing has run yet'}>
                 {filtered ? (
-                  <button
-                    type="button"
-                    className="text-accent hover:underline"
-                    onClick={() => change({ status: '', path: '', text: '', within: '', children: '' })}
-                  >
+                  <button type="button" className="text-accent hover:underline" onClick={() => change(CLEAR)}>
                     Show all of them
                   </button>
                 ) : (
@@ -70,6 +66,7 @@ export function ExecutionsPage() {
                 selection={selection}
                 pick={pick}
                 onPath={(path) => change({ path })}
+                onBy={(by) => change({ by })}
               />
             )
           }

@@ -12,9 +12,10 @@ interface Props {
   selection?: Set<string>
   pick?: (ids: string[], on: boolean) => void
   onPath?: (path: string) => void
+  onBy?: (by: string) => void
 }
 
-export function ExecutionTable({ items, selection, pick, onPath }: Props) {
+export function ExecutionTable({ items, selection, pick, onPath, onBy }: Props) {
   const now = useNow()
   const length = (item: ExecutionItem) => {
     if (item.ended_at) return item.duration_ms ?? 0
@@ -52,7 +53,7 @@ export function ExecutionTable({ items, selection, pick, onPath }: Props) {
           <th className="th">Requested</th>
           <th className="th hidden text-right sm:table-cell">Steps</th>
           <th className="th hidden text-right sm:table-cell">Tasks</th>
-          <th className="th hidden sm:table-cell">From</th>
+          <th className="th hidden sm:table-cell">Started by</th>
         </tr>
       </thead>
       <tbody>
@@ -107,7 +108,7 @@ export function ExecutionTable({ items, selection, pick, onPath }: Props) {
               {item.counts ? count(item.counts.tasks) : '–'}
             </td>
             <td className="td hidden text-xs text-ink-3 sm:table-cell">
-              <Origin item={item} />
+              <Origin item={item} {...(onBy ? { onBy } : {})} />
             </td>
           </tr>
         ))}
@@ -147,9 +148,30 @@ function PlaybookLink({ item, onPath }: { item: ExecutionItem; onPath?: (path: s
   )
 }
 
-function Origin({ item }: { item: ExecutionItem }) {
+/** Who or what started it: a schedule, a trigger, a token by its name; else the execution it comes from. */
+function Origin({ item, onBy }: { item: ExecutionItem; onBy?: (by: string) => void }) {
   const source = item.retry_of ?? item.continued_from ?? item.parent
-  if (!source) return <>–</>
+  const by = item.parent || !item.by ? null : item.by
+  return (
+    <span className="flex flex-col">
+      {by && (
+        <button
+          type="button"
+          className="max-w-44 truncate text-left text-ink-2 hover:underline"
+          title={`${by}: show only what was started so`}
+          disabled={!onBy}
+          onClick={() => onBy?.(by)}
+        >
+          {by}
+        </button>
+      )}
+      {source && <SourceLink item={item} source={source} />}
+      {!by && !source && '–'}
+    </span>
+  )
+}
+
+function SourceLink({ item, source }: { item: ExecutionItem; source: string }) {
   return (
     <Link href={`/executions/${source}`} className="whitespace-nowrap hover:underline">
       {item.retry_of ? 'goes on from ' : item.continued_from ? 'continued from ' : 'child of '}

@@ -1,0 +1,152 @@
+"""All executions at a glance: the last day, what waits for somebody, how each playbook went of late."""
+
+import time
+from contextlib import suppress
+
+from fastapi import Request
+from starlette.responses import Response
+
+from noetl.core.reading.overview import Ended, Entry, failure_groups, slowest, throughput
+from noetl.errors import NoetlError
+from noetl.ports.answers import StateAnswer
+from noetl.ports.front import counts_of, error_of, execution_row
+from noetl.ports.store import Find, Summary
+from noetl.server.access import require_everywhere, who_asks
+from noetl.server.reply import front_of, reply
+from noetl.server.route_spec import describe, make_router
+from noetl.server.routes.views import readings_of
+from noetl.server.view_shapes import AskedWait, OverviewAnswer, RecentAnswer, WaitsAnswer
+
+router = make_router("overview")
+
+DAY_MS = 24 * 60 * 60 * 1000
+COUNTED = 1000  # executions that are looked at
+TIMED = 20  # executions whose steps are timed
+TIMED_EVENTS = 5000  # of each at most
+LATEST = 12  # of each playbook
+ASKED = {"waiting": 200, "running": 50}  # executions whose waits are told; a branch of one that runs may wait
+GROUPS = 12  # of failures
+
+
+@router.get("/overview", **describe("read", {200: OverviewAnswer}))
+async def overview(request: Request) -> Response:
+    """The last day: executions by status and hour, failures, what is under way, the slowest steps."""
+    require_everywhere(request)
+    front, now = front_of(request), int(time.time() * 1000)
+    recent = await _recent(request, now - DAY_MS)
+    entries = [Entry(summary.status, summary.requested_at, summary.ended_at) for summary in recent]
+    active = [summary for summary in recent if summary.ended_at is None]
+    return reply(
+        {
+            **throughput(entries, now, DAY_MS),
+            "failures": _failures(recent, now),
+            "active": [execution_row(summary, now) for summary in reversed(active[-6:])],
+            "slowest": slowest(await _durations(request, recent)),
+            "overdue_ms": await front.overdue_ms(),
+        }
+    )
+
+
+def _failures(recent: list[Summary], now: int) -> list[dict[str, object]]:
+    """Failures by what failed, each with its newest execution."""
+    summaries = {summary.execution_id: summary for summary in recent}
+    groups = failure_groups(map(_ended, recent))[:GROUPS]
+    return [
+        {
+            "count": len(group.executions),
+            "step": group.step,
+            "kind": group.kind,
+            "message": group.message,
+            "newest": execution_row(summaries[group.executions[0]], now),
+        }
+        for group in groups
+    ]
+
+
+def _ended(summary: Summary) -> Ended:
+    return Ended(
+        execution_id=summary.execution_id,
+        path=summary.path,
+        status=summary.status,
+        parent=summary.parent,
+        goes_on_from=summary.retry_of,
+        error=error_of(summary) if summary.status == "failed" else None,
+        failed_iterations=_failed_iterations(summary) if summary.status == "completed" else 0,
+    )
+
+
+def _failed_iterations(summary: Summary) -> int:
+    return (counts_of(summary) or {}).get("failed_iterations", 0)
+
+
+async def _recent(request: Request, since: int | None) -> list[Summary]:
+    """Executions of late, and those that are still under way, the newest first."""
+    front, who, cursor = front_of(request), who_asks(request), None
+    recent: list[Summary] = []
+    while len(recent) < COUNTED:
+        page = await front.executions(Find(since=since, cursor=cursor, limit=200))
+        recent += [summary for summary in page.items if who.sees(summary.path)]
+        cursor = page.cursor
+        if cursor is None:
+            break
+    return recent
+
+
+async def _durations(request: Request, recent: list[Summary]) -> dict[tuple[str, str], list[tuple[int, str]]]:
+    durations: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    ended = [summary for summary in recent if summary.ended_at is not None and summary.status != "cancelled"]
+    for summary in ended[:TIMED]:
+        counts = counts_of(summary)
+        if counts is None or counts.get("events", 0) > TIMED_EVENTS:
+            continue
+        reading = await readings_of(request).newest(summary.execution_id)
+        for step, took in reading.timeline.step_durations():
+            durations.setdefault((summary.path, step), []).append((took, summary.execution_id))
+    return durations
+
+
+@router.get("/recent", **describe("read", {200: RecentAnswer}))
+async def recent(request: Request) -> Response:
+    """The newest executions of each playbook, among the newest of all."""
+    now = int(time.time() * 1000)
+    latest: dict[str, list[object]] = {}
+    for summary in await _recent(request, None):
+        runs = latest.setdefault(summary.path, [])
+        if len(runs) < LATEST:
+            runs.append(execution_row(summary, now))
+    return reply({"items": latest})
+
+
+@router.get("/waits", **describe("read", {200: WaitsAnswer}))
+async def waits(request: Request) -> Response:
+    """What waits for a signal or an approval in any execution, the oldest first."""
+    front, who = front_of(request), who_asks(request)
+    items: list[AskedWait] = []
+    for status, most in ASKED.items():
+        page = await front.executions(Find(status=status, limit=most))
+        for summary in page.items:
+            with suppress(NoetlError):  # one that cannot be read, or is gone, hides no other
+                if who.sees(summary.path):
+                    items += _asked(summary, await front.state(summary.execution_id))
+    return reply({"items": sorted(items, key=lambda wait: wait.since)})
+
+
+def _asked(summary: Summary, state: StateAnswer) -> list[AskedWait]:
+    """The waits of an execution that somebody can end."""
+    return [
+        AskedWait(
+            execution_id=summary.execution_id,
+            path=summary.path,
+            run=run["id"],
+            step=run["step"],
+            address=waiting["address"],
+            task=waiting["task"],
+            since=run["started_at"] or run["scheduled_at"],
+            signal=waiting["for"]["signal"],
+            approval=waiting["for"].get("approval"),
+            expires=waiting["for"].get("expires"),
+        )
+        for run in state["runs"]
+        for waiting in run["waiting"]
+        if "signal" in waiting["for"]
+    ]
