@@ -141,6 +141,11 @@ SETTINGS: tuple[Setting, ...] = (
         "The address at which workers reach this server; unset: that of host and port.",
     ),
     Setting(
+        "public_url",
+        _text,
+        "The address at which people reach the pages, for links in notifications; unset: advertise_url.",
+    ),
+    Setting(
         "own_worker",
         _switch,
         "Whether a server runs tasks itself, without workers; unset: unless its store is PostgreSQL.",
@@ -192,6 +197,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8080
     advertise_url: str | None = None
+    public_url: str | None = None
     own_worker: bool | None = None
     pool: str = "default"
     concurrency: int = 32

@@ -38,6 +38,7 @@ BROAD_EXCEPT_ALLOWED = {
     "noetl/adapters/sqlite/writer.py": "the edge of a write: a bug of ours fails its job, not the others'",
     "noetl/adapters/fork/trial.py": "a copy of the process: only whether it lives is told, not what it raises",
     "noetl/control/sweep.py": "the edge of a round: a bug of ours in one must not end the clockwork",
+    "noetl/control/deliveries.py": "the edge of a delivery: a bug of ours on one way keeps no other from going",
     "noetl/control/engine.py": "the edge of a decision: a bug of ours stops its execution, not the others",
     "noetl/control/ownership.py": "the edge of a takeover: a log nobody can read keeps no other from going on",
     "noetl/client/result.py": "a library that raises bare exceptions: what it says becomes our error",

@@ -36,6 +36,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "credential": "store secrets that playbooks use by name",
         "schedule": "start playbooks by the clock: cron and intervals",
         "trigger": "start playbooks by webhooks and NATS subjects",
+        "notification": "who is told when executions fail, end, wait or are late",
         "token": "make, list and delete the tokens that a server lets in",
         "db": "the store: its schema, what is in it, and what may go",
     },

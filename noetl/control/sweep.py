@@ -13,6 +13,7 @@ MAIL_S = 0.2
 PICK_UP_S = 1.0
 LEASES_S = 0.25
 SCHEDULES_S = 0.5
+NOTIFICATIONS_S = 0.5
 
 Work = Callable[[], Awaitable[object]]
 
@@ -46,10 +47,10 @@ async def serve(
         every.append((min(LEASES_S, lease_s / 8), worker_api.sweep))
     async with asyncio.TaskGroup() as group:
         for seconds, work in every:
-            group.create_task(_again(seconds, work))
+            group.create_task(repeat(seconds, work))
 
 
-async def _again(seconds: float, work: Work) -> None:
+async def repeat(seconds: float, work: Work) -> None:
     """Do something again and again; what goes wrong is told once, and tried again."""
     wrong = ""
     while True:

@@ -16,6 +16,7 @@ from noetl.core.shapes import TriggerFacts
 from noetl.json_value import Json, JsonObject
 from noetl.ports import answers
 from noetl.ports.bearer import Scope
+from noetl.ports.notification import Delivery, Notification, NotificationAsk, Notifications
 from noetl.ports.schedule import ByName, Schedule, ScheduleAsk, Trigger, TriggerAsk
 from noetl.ports.store import AccessToken, Find, Listed, PlaybookText, Projection, Row, Summary
 
@@ -337,7 +338,24 @@ class Triggers(ByName, Protocol):
         """A call of a webhook; raises Denied unless it proves itself."""
 
 
-class Front(Playbooks, Executions, Readings, Credentials, Tokens, Schedules, Triggers, Protocol):
+class Telling(Notifications, Protocol):
+    """Who is told what becomes of executions. Unknown names and numbers raise NotFound."""
+
+    async def put_notification(self, ask: NotificationAsk, *, new: bool = False) -> Notification:
+        """Keep a notification, in the place of one that has the name; `new`: raises Conflict if there is one.
+
+        Raises RequestError for a target that makes no sense, NotFound for a credential or playbook that is
+        not there.
+        """
+
+    async def send_sample(self, name: str) -> Delivery:
+        """Tell a sample; how the first attempt went."""
+
+    async def redeliver(self, number: int) -> Delivery:
+        """Tell something again, at once and under the same key; how that attempt went."""
+
+
+class Front(Playbooks, Executions, Readings, Credentials, Tokens, Schedules, Triggers, Telling, Protocol):
     """All of it."""
 
     async def workers(self) -> Sequence[Worker]:

@@ -13,6 +13,7 @@ import msgspec
 
 from noetl.core.formats import OLDEST_ROW_FORMAT, ROW_FORMAT, check_row_format
 from noetl.errors import Conflict, NotFound
+from noetl.ports.notification import Notice, NotificationStore
 from noetl.ports.schedule import ScheduleStore
 
 
@@ -84,6 +85,7 @@ class Append(msgspec.Struct):
     successor: "Append | None" = (
         None  # the execution that goes on: it begins, with the mail, or nothing is done
     )
+    notices: list[Notice] = []  # what the rows say that somebody may want to know, beside the status
 
 
 class StoredLog(msgspec.Struct):
@@ -235,8 +237,11 @@ class Extent(msgspec.Struct):
     oldest_due: tuple[str, int] | None = None  # of those that run: the execution, and when
 
 
-class Store(ScheduleStore, Protocol):
-    """The event log and its projections, and what starts executions."""
+class Store(ScheduleStore, NotificationStore, Protocol):
+    """The event log and its projections, what starts executions, and who is told of them.
+
+    A commit that changes a status, or brings notices, writes the deliveries of whoever wants to know.
+    """
 
     path: str  # where the log is, in words for a person
 

@@ -16,6 +16,7 @@ from noetl.core.state import STATUSES
 from noetl.json_value import Json, JsonObject
 from noetl.ports.answers import ExecutionAnswer, ExecutionItem
 from noetl.ports.front import Slice, Worker
+from noetl.ports.notification import Notification, NotificationBody
 from noetl.ports.schedule import (
     PlaybookNumber,
     PlaybookPath,
@@ -133,6 +134,14 @@ TriggerChange = part_of(
     "TriggerChange",
     TriggerBody,
     "What a trigger starts, and by what: a webhook, or a subject of NATS.",
+    without={"name"},
+)
+
+
+NotificationChange = part_of(
+    "NotificationChange",
+    NotificationBody,
+    "What is told of which playbooks, and to whom.",
     without={"name"},
 )
 
@@ -378,6 +387,52 @@ NewTriggerAnswer = part_of(
     secret=str | None,
 )
 TriggerPage = page_of("TriggerPage", TriggerItem, "Triggers by name, and where the next page begins.")
+
+
+NotificationItem = part_of(
+    "NotificationItem",
+    Notification,
+    "A notification; its secrets are in the credential that `auth` names.",
+    defaults=False,
+    created_at=Moment,
+)
+NotificationPage = page_of(
+    "NotificationPage", NotificationItem, "Notifications by name, and where the next page begins."
+)
+
+
+class AttemptItem(msgspec.Struct):
+    """One try to deliver: when, how long it took, and what the other side answered."""
+
+    at: Moment
+    ms: int
+    code: int | None
+    error: str | None
+
+
+class DeliveryItem(msgspec.Struct):
+    """What somebody is told: `key` is the same however often it is sent."""
+
+    id: int
+    key: str
+    notification: str
+    event: str
+    execution_id: str | None
+    path: str
+    step: str | None
+    at: Moment
+    state: Literal["pending", "delivered", "failed"]
+    attempts: int
+    next_at: Moment | None
+    settled_at: Moment | None
+    code: int | None
+    error: str | None
+    answers: list[AttemptItem]
+
+
+DeliveryPage = page_of(
+    "DeliveryPage", DeliveryItem, "Deliveries, the newest first, and where the next page begins."
+)
 
 
 class SessionAnswer(msgspec.Struct):

@@ -30,6 +30,7 @@ from noetl.settings import Settings
 from noetl.tools import kinds
 from noetl.wiring.embedded import assemble, store_path
 from noetl.wiring.links import opened_bus, server_link, worker_link, worker_name
+from noetl.wiring.notify import pages_at
 from noetl.wiring.plane import Plane, collect_seldom, control_plane, make_toolbox, with_own_steps
 from noetl.worker.pool import Pool
 from noetl.worker.remote_results import LinkedResults
@@ -130,11 +131,12 @@ async def serving(settings: Settings, *, url: str = "", files: bool = False) -> 
         opened_results(settings, store, bus) as results,
     ):
         if settings.works_itself:
-            async with _alone(settings, store, results, server_id, files) as made:
-                yield made
+            server = _alone(settings, store, results, server_id, files)
         else:
-            async with _with_workers(settings, store, results, server_id, bus, url) as made:
-                yield made
+            server = _with_workers(settings, store, results, server_id, bus, url)
+        async with server as made:
+            made.front.sending.page_of = pages_at(settings.public_url or settings.advertise_url or url)
+            yield made
 
 
 @asynccontextmanager
@@ -187,13 +189,15 @@ async def _clockwork(
 ) -> AsyncIterator[None]:
     """What happens by the clock while a server runs; at its end its executions are free for others."""
     schedules = (sweep.SCHEDULES_S, plane.front.fire_schedules)
-    task = asyncio.create_task(sweep.serve(plane.engine, worker_api, (schedules, *also)))
+    notifications = (sweep.NOTIFICATIONS_S, plane.front.send_due)
+    task = asyncio.create_task(sweep.serve(plane.engine, worker_api, (schedules, notifications, *also)))
     try:
         yield
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+        await plane.front.finish_sending()
         await plane.engine.close()
 
 

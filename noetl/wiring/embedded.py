@@ -15,7 +15,7 @@ from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.control.front.front import Fleet
-from noetl.control.sweep import sweep
+from noetl.control.sweep import NOTIFICATIONS_S, repeat, sweep
 from noetl.core.message import WorkOrder
 from noetl.core.program.program import Program
 from noetl.errors import RequestError
@@ -170,11 +170,19 @@ async def guest(settings: Settings) -> AsyncIterator[Embedded]:
 
 @asynccontextmanager
 async def swept(engine: Embedded) -> AsyncIterator[Embedded]:
-    """The engine with its clockwork: timers fire, what lies still is taken up."""
-    clockwork = asyncio.create_task(sweep(engine.engine))
+    """The engine with its clockwork: timers fire, what lies still is taken up, whoever wants to know is told.
+
+    What is due when its work is done is told before it ends.
+    """
+    clockwork = [
+        asyncio.create_task(sweep(engine.engine)),
+        asyncio.create_task(repeat(NOTIFICATIONS_S, engine.front.send_due)),
+    ]
     try:
         yield engine
+        await engine.front.finish_sending()
     finally:
-        clockwork.cancel()
-        with suppress(asyncio.CancelledError):
-            await clockwork
+        for task in clockwork:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task

@@ -34,6 +34,7 @@ from noetl.ports.trace import traceparent
 from noetl.settings import FILE_NAME, Settings, environment
 from noetl.tools import get, kinds
 from noetl.tools.parts.guard import connector
+from noetl.wiring.notify import pages_at, senders
 from noetl.wiring.payloads import StoredPayloads
 from noetl.worker.orphans import MARK, mark
 from noetl.worker.python.host import PythonHost
@@ -115,6 +116,8 @@ def control_plane(
         closed=() if trusted else _closed(settings),
     )
     front = LocalFront(engine, catalog, payloads, keychain, new_execution_id, adopts=adopts)
+    front.sending.sender_of = senders(front.told_playbook, allowed)
+    front.sending.page_of = pages_at(settings.public_url)
     plane = Plane(settings, store, results, payloads, catalog, engine, keychain, front)
     catalog.gate = plane.checked
     return plane

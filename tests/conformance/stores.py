@@ -10,6 +10,7 @@ from noetl.adapters.memory.store import MemoryStore
 from noetl.adapters.postgres.store import PostgresStore
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.core.formats import OLDEST_ROW_FORMAT
+from noetl.ports.notification import Notification
 from noetl.ports.schedule import Schedule, Trigger
 from noetl.ports.store import AccessToken, Append, Row, ServerAddress, Store, Summary, chained
 from tests.servers import NatsServer
@@ -145,6 +146,10 @@ async def used(store: Store) -> None:
         == schedule
     )
     assert await store.trigger("t") == (await store.triggers())[0] == trigger
+    await store.put_notification(Notification(name="n", target="mail:a@example.com"))
+    sample = await store.add_delivery("n", "sample", 1)
+    assert sample == await store.delivery(sample.id) == (await store.deliveries())[0]
+    assert [one.id for one in await store.take_deliveries(LEASE_MS)] == [sample.id]
     playbook_text = await store.register("p", "h", "text", None, "me")
     assert playbook_text == await store.register("p", "h", "text", None) == await store.playbook(path="p")
     assert playbook_text == (await store.playbooks())[0] == (await store.playbooks("p"))[0]

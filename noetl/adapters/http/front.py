@@ -9,7 +9,8 @@ import msgspec
 from noetl.adapters.http import stream
 from noetl.adapters.http.client import Client, Query
 from noetl.adapters.http.moment import ms, with_ms
-from noetl.adapters.http.schedules import HttpSchedules, body_of, segment, started_of
+from noetl.adapters.http.notifications import HttpNotifications
+from noetl.adapters.http.schedules import body_of, segment, started_of
 from noetl.core.event import Event, EventEnvelope, iso
 from noetl.core.message import Control
 from noetl.core.reading.task_logs import lines_of
@@ -29,7 +30,7 @@ def _silent(text: str) -> None:
     """Nobody wants to know."""
 
 
-class HttpFront(HttpSchedules):
+class HttpFront(HttpNotifications):
     """Front over REST. `told` hears of trouble that is being mended."""
 
     def __init__(self, url: str, token: str | None = None, notify: Callable[[str], None] = _silent) -> None:

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
+from noetl.adapters.memory.notifications import MemoryNotifications
 from noetl.adapters.memory.schedules import MemorySchedules
 from noetl.errors import Conflict
 from noetl.ports import store
@@ -28,13 +29,14 @@ class _Execution:
     trimmed: bool = False
 
 
-class MemoryStore(MemorySchedules):
+class MemoryStore(MemorySchedules, MemoryNotifications):
     """Executions, playbooks and credentials of one process."""
 
     path = "memory"
 
     def __init__(self, now: Callable[[], int]) -> None:
-        super().__init__()
+        MemorySchedules.__init__(self)
+        MemoryNotifications.__init__(self)
         self._now = now
         self._executions: dict[str, _Execution] = {}
         self._servers: dict[str, tuple[store.ServerAddress, int]] = {}
@@ -60,6 +62,7 @@ class MemoryStore(MemorySchedules):
         self._check(append, execution)
         if append.successor is not None:
             await self._begin_successor(append.execution_id, append.successor)
+        before = None if execution is None else execution.summary.status
         if execution is None:
             execution = self._begin(append)
         execution.rows.extend(append.rows)
@@ -70,6 +73,9 @@ class MemoryStore(MemorySchedules):
             execution.snapshot = store.Snapshot(append.rows[-1].last, append.rows[-1].hash, append.snapshot)
         if append.rows:
             execution.seq, execution.head = append.rows[-1].last, append.rows[-1].hash
+        self._tell_status(before, execution.summary, execution.seq)
+        for notice in append.notices:
+            self._tell(execution.summary, notice)
         over = execution.summary.ended_at is not None
         own = [letter.id for letter in self._mail if letter.execution_id == append.execution_id]
         await self.discard_mail([*append.taken, *(own if over else ())])
@@ -205,7 +211,9 @@ class MemoryStore(MemorySchedules):
         if execution.owner != owner or execution.summary.ended_at is not None:
             return False
         message = msgspec.json.encode(msgspec.structs.replace(why, status=execution.summary.status)).decode()
+        before = execution.summary.status
         execution.summary = msgspec.structs.replace(execution.summary, status="stuck", stuck=message)
+        self._tell_status(before, execution.summary, execution.seq)
         execution.owner, execution.owned_until, execution.in_hand = None, 0, None
         return True
 
@@ -215,6 +223,7 @@ class MemoryStore(MemorySchedules):
             return False
         why = msgspec.json.decode(execution.summary.stuck, type=store.Stuck)
         execution.summary = msgspec.structs.replace(execution.summary, status=why.status, stuck=None)
+        self._tell_status("stuck", execution.summary, execution.seq)
         execution.owner, execution.owned_until = owner, self._now() + lease_ms
         execution.in_hand = store.custody_after(why)
         return True

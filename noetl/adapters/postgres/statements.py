@@ -18,9 +18,9 @@ def _named(text: str) -> Mapping[str, str]:
 
 
 APPEND = _file("append.sql")
-SQL = _named(_file("statements.sql") + _file("schedules.sql"))
+SQL = _named(_file("statements.sql") + _file("schedules.sql") + _file("notifications.sql"))
 _SCHEMAS = (
     "schema_001.sql", "schema_002.sql", "schema_003.sql", "schema_004.sql", "schema_005.sql",
-    "schema_006.sql", "schema_007.sql", "schema_008.sql", "schema_009.sql",
+    "schema_006.sql", "schema_007.sql", "schema_008.sql", "schema_009.sql", "schema_010.sql",
 )  # fmt: skip
 SCHEMAS = tuple(map(_file, _SCHEMAS))

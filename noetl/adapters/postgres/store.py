@@ -70,6 +70,9 @@ class PostgresStore(SqlStore):
     async def _write(self, name: str, *values: object, again: bool = True) -> list[asyncpg.Record]:
         return await self.database.fetch(SQL[name], *values, again=again)
 
+    def _names(self, names: Sequence[str]) -> object:
+        return list(names)
+
     # The log
 
     async def commit(self, append: store.Append) -> None:

@@ -18,6 +18,7 @@ from noetl.adapters.postgres.batch import alone, begins, columns, key_of, weight
 from noetl.adapters.postgres.database import LOST, RETRY_S, Database, trouble
 from noetl.adapters.postgres.statements import APPEND, SQL
 from noetl.errors import BackendError, Conflict, NoetlError
+from noetl.ports.notification import notice_values
 from noetl.ports.store import Append
 
 MOST_APPENDS, MOST_BYTES = 500, 8 * 1024 * 1024  # of one commit
@@ -34,7 +35,7 @@ Settled = bool | NoetlError  # applied, refused because the log was not as expec
 
 
 class _Unapplied(Exception):
-    """One of two appends did not find what it expected: neither is applied."""
+    """An append did not find what it expected: nothing of what goes with it is applied."""
 
 
 class _Waiting(NamedTuple):
@@ -113,14 +114,14 @@ class Writer:
     def _next_group(self) -> list[_Waiting]:
         """As many as may go together: of one execution or one idempotency key only the first.
 
-        An execution that goes on as another goes alone.
+        An execution that goes on as another goes alone, and one that somebody is told of by name.
         """
         group: list[_Waiting] = []
         later: list[_Waiting] = []
         keys: set[str | None] = set()
         size = 0
         while self._queue and len(group) < MOST_APPENDS and size < MOST_BYTES:
-            if self._queue[0].append.successor is not None:
+            if _goes_alone(self._queue[0].append):
                 if not group and not later:
                     group.append(self._queue.popleft())
                 break
@@ -166,6 +167,8 @@ class Writer:
         self.transactions += 1
         if appends[0].successor is not None:
             return [await self._continue(appends[0], appends[0].successor)]
+        if appends[0].notices:
+            return [await self._tell(appends[0])]
         single = alone(appends[0], self._now()) if len(appends) == 1 else None
         name, values = single or ("append", columns(appends, self._now()))
         try:
@@ -194,6 +197,7 @@ class Writer:
                 if not await add.fetch(*columns([append], self._now()), timeout=patience):
                     raise _Unapplied
                 await run(SQL["mark_continued"], *ids, timeout=patience)
+                await self._tell_notices(append)
         except _Unapplied:
             return False
         except LOST:
@@ -201,6 +205,30 @@ class Writer:
         except asyncpg.PostgresError as error:
             return _refused(append, error)
         return True
+
+    async def _tell(self, append: Append) -> Settled:
+        """Append with what somebody may want to know, or nothing of it."""
+        assert self._connection is not None
+        patience = self._database.patience_s
+        try:
+            async with self._connection.transaction():
+                add = self._statements["append"]
+                if not await add.fetch(*columns([append], self._now()), timeout=patience):
+                    raise _Unapplied
+                await self._tell_notices(append)
+        except _Unapplied:
+            return False
+        except LOST:
+            raise
+        except asyncpg.PostgresError as error:
+            return _refused(append, error)
+        return True
+
+    async def _tell_notices(self, append: Append) -> None:
+        assert self._connection is not None
+        for notice in append.notices:
+            values = notice_values(append.execution_id, notice)
+            await self._connection.execute(SQL["tell"], *values, timeout=self._database.patience_s)
 
     async def _landed(self, connection: asyncpg.Connection, appends: list[Append]) -> set[int]:
         named = [(n, append.execution_id, append.rows[0]) for n, append in enumerate(appends) if append.rows]
@@ -273,6 +301,10 @@ def _refused(append: Append, error: asyncpg.PostgresError) -> NoetlError:
         noetl_error = trouble(f"the append to {append.execution_id} failed", error)
     noetl_error.__cause__ = error
     return noetl_error
+
+
+def _goes_alone(append: Append) -> bool:
+    return append.successor is not None or bool(append.notices)
 
 
 def _broken(task: "asyncio.Future[None]") -> BackendError:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from noetl.adapters.sql.schedules import Record, SqlSchedules
+from noetl.adapters.sql.notifications import SqlNotifications
+from noetl.adapters.sql.schedules import Record
 from noetl.ports import store
 
 
-class SqlStore(SqlSchedules):
+class SqlStore(SqlNotifications):
     """The statements that are the same for every database but in their text."""
 
     async def _row_of(self, name: str, execution_id: str, *values: object) -> Record:

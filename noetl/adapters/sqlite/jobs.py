@@ -9,8 +9,10 @@ import msgspec
 
 from noetl.adapters.sqlite import statements as sql
 from noetl.adapters.sqlite.connection import fetch
+from noetl.adapters.sqlite.notifications import NOTIFICATIONS_SQL
 from noetl.errors import Conflict, InvariantViolation
 from noetl.ports import store
+from noetl.ports.notification import notice_values
 
 _written = attrgetter(*sql.WRITTEN_FIELDS)
 _summary = attrgetter(*sql.BEGUN_FIELDS)
@@ -43,6 +45,8 @@ def _append(connection: apsw.Connection, append: store.Append, now: int) -> None
         connection.execute(sql.SAVE_SNAPSHOT, (number, *end, append.snapshot))
     if append.taken:
         discard(connection, append.taken)
+    for notice in append.notices:
+        connection.execute(NOTIFICATIONS_SQL["tell"], notice_values(append.execution_id, notice))
 
 
 def _end(append: store.Append) -> tuple[int, bytes | None]:

@@ -14,13 +14,14 @@ from noetl.adapters.sql.store import SqlStore
 from noetl.adapters.sqlite import jobs
 from noetl.adapters.sqlite import statements as sql
 from noetl.adapters.sqlite.connection import fetch, open_database, schema_version
+from noetl.adapters.sqlite.notifications import NOTIFICATIONS_SQL
 from noetl.adapters.sqlite.presence import Presence
 from noetl.adapters.sqlite.reader import Reader
 from noetl.adapters.sqlite.schedules import SCHEDULES_SQL
 from noetl.adapters.sqlite.writer import Writer
 from noetl.ports import store
 
-SQL = {**sql.SQL, **SCHEDULES_SQL}
+SQL = {**sql.SQL, **SCHEDULES_SQL, **NOTIFICATIONS_SQL}
 DELETED_AT_ONCE = 20  # executions in one transaction, so that others need not wait long
 
 
@@ -44,6 +45,9 @@ class SqliteStore(SqlStore):
 
     async def _write(self, name: str, *values: object, again: bool = True) -> list[Record]:
         return await self._writer.run(lambda connection: fetch(connection, SQL[name], values))
+
+    def _names(self, names: Sequence[str]) -> object:
+        return _json(list(names))
 
     # The log
 

@@ -15,6 +15,7 @@ from noetl.cli.playbooks.sources import Source, read_one
 from noetl.cli.running.run_embedded import EmbeddedRunner
 from noetl.cli.running.run_remote import RemoteRunner, follow_elsewhere
 from noetl.cli.running.runner import Watch
+from noetl.cli.terminal import note
 from noetl.errors import NotFound, PlaybookError
 from noetl.ports.front import Ask
 from noetl.ports.schedule import unknown_schedule
@@ -36,6 +37,8 @@ async def open_runner(settings: Settings, *, make: bool = False) -> AsyncIterato
         return
     async with open_engine(settings, make=make) as engine:
         yield EmbeddedRunner(engine)
+    for name, error in engine.front.sending.unsent.items():
+        note(f"notification {name} was not delivered: {error}; a later noetl run or a server tries again")
 
 
 class Viewer:

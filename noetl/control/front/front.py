@@ -15,6 +15,7 @@ import msgspec
 from noetl.control import rerun_request
 from noetl.control.catalog import Catalog
 from noetl.control.credential_spelling import current_fields
+from noetl.control.deliveries import Deliveries
 from noetl.control.descriptions import Descriptions
 from noetl.control.engine import Engine
 from noetl.control.front.control import Steering
@@ -24,9 +25,11 @@ from noetl.control.front.result import Reader
 from noetl.control.front.state import moments, result_so_far, whole_state
 from noetl.control.history import envelopes, events, rows_of, state_at
 from noetl.control.log_rows import events_of, outcome_of, request_of, stored_result, summary_of
+from noetl.control.notifications import NotificationBook
 from noetl.control.recovery import newest_state
 from noetl.control.schedules import ScheduleBook
 from noetl.control.tokens import TokenBook
+from noetl.control.told_playbook import ToldPlaybook
 from noetl.control.triggers import Keeper, TriggerBook
 from noetl.core.deciding.synthesize import with_fragments
 from noetl.core.event import Event, EventEnvelope, iso
@@ -47,13 +50,15 @@ from noetl.ports.front import (
     Started,
     Worker,
 )
+from noetl.ports.notification import KEY_PREFIX
 from noetl.ports.results import Payloads
 from noetl.ports.store import Find, Listed, PlaybookText, Projection, Row, Summary
 from noetl.ports.values import ValueProblem, to_json
 
 NUL = b"\\u0000"
 MANUAL: TriggerFacts = {"kind": "manual"}
-RESERVED_KEYS = ("schedule/", "trigger/")  # beginnings of keys: one execution for each tick or message
+# Beginnings of keys: one execution for each tick, message or delivery.
+RESERVED_KEYS = ("schedule/", "trigger/", KEY_PREFIX)
 
 Fleet = Callable[[], Awaitable[Sequence[Worker]]]
 
@@ -69,7 +74,7 @@ async def nobody() -> Sequence[Worker]:
     return ()
 
 
-class LocalFront(TokenBook, ScheduleBook, TriggerBook):
+class LocalFront(TokenBook, ScheduleBook, TriggerBook, NotificationBook):
     """Front over an engine of this process; other processes may share its store.
 
     `fleet` tells the workers. `adopts`: an execution that nobody runs is run on here once it was told
@@ -95,6 +100,9 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
         TokenBook.__init__(self, engine.store, engine.now)
         ScheduleBook.__init__(self, engine.store, self._started, self._asked)
         TriggerBook.__init__(self, engine.store, vault, self._started, self._asked)
+        self.sending = Deliveries(engine.store, vault)
+        self.told_playbook = ToldPlaybook(self._started, engine.store.by_key)
+        NotificationBook.__init__(self, engine.store, self.sending, self._asked)
         self._descriptions = Descriptions()
         self._reader = Reader(engine.store, engine.results, payloads)
 
@@ -140,7 +148,8 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook):
     async def start(self, ask: Ask) -> Started:
         """Begin an execution, or find the one that the same key began."""
         if ask.idempotency_key is not None and ask.idempotency_key.startswith(RESERVED_KEYS):
-            message = f"the idempotency key '{ask.idempotency_key[:80]}' belongs to a schedule or a trigger"
+            of = "a schedule, a trigger or a notification"
+            message = f"the idempotency key '{ask.idempotency_key[:80]}' belongs to {of}"
             raise RequestError(message, hint=f"let it begin with anything but {' and '.join(RESERVED_KEYS)}")
         return await self._started(ask)
 

@@ -10,6 +10,7 @@ from noetl.server.routes import (
     explained,
     health,
     lookups,
+    notifications,
     overview,
     results,
     schedules,
@@ -34,4 +35,5 @@ ROUTERS: tuple[APIRouter, ...] = (  # the busiest first: they are tried in order
     overview.router,
     tokens.router,
     schedules.router,
+    notifications.router,
 )

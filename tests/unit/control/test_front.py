@@ -506,5 +506,5 @@ async def test_a_wrong_key_or_path_is_the_callers_mistake(one: Embedded) -> None
 async def test_keys_of_schedules_and_triggers_are_nobody_elses(
     pair: tuple[Embedded, Embedded], key: str
 ) -> None:
-    with pytest.raises(RequestError, match="belongs to a schedule or a trigger"):
+    with pytest.raises(RequestError, match="belongs to a schedule, a trigger or a notification"):
         await pair[0].front.start(Ask(text=ADD, idempotency_key=key))

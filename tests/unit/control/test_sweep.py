@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from noetl.control.sweep import _again
+from noetl.control.sweep import repeat
 from noetl.errors import BackendError
 from noetl.ports.store import Append, Row, Summary, chained
 from noetl.settings import load
@@ -31,7 +31,7 @@ async def test_a_round_that_fails_is_told_once_and_the_next_ones_come(
         raise error
 
     with caplog.at_level(logging.WARNING, "noetl.sweep"):
-        clockwork = asyncio.create_task(_again(0, work))
+        clockwork = asyncio.create_task(repeat(0, work))
         await asyncio.wait_for(enough.wait(), BOUND_S)
         clockwork.cancel()
         await asyncio.gather(clockwork, return_exceptions=True)

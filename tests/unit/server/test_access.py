@@ -13,6 +13,7 @@ from starlette.routing import Mount, Route
 
 from noetl.ports.bearer import SCOPES, Scope, spelled
 from noetl.ports.front import TokenAsk
+from noetl.ports.notification import NotificationAsk
 from noetl.ports.schedule import ScheduleAsk, TriggerAsk
 from noetl.server.access import BRINGS
 from noetl.server.gate import ABOVE_PAGES, PAGES, is_public
@@ -34,6 +35,7 @@ ASKS_FOR_ITS_OWN_PROOF = "/hooks/"
 STANDING: dict[str, dict[str, Any]] = {
     "/schedules": {"path": "tests/hello", "every_s": 60},
     "/triggers": {"kind": "webhook", "path": "tests/hello"},
+    "/notifications": {"path": "tests/hello", "to": "playbook:tests/hello"},
 }
 SAYS_NOTHING_OF_OTHERS = ("/tools", "/schema", "/validate", "/session", "/about", "/api/v1/graph")
 
@@ -60,6 +62,7 @@ class Case:
             "token_id": "0" * 16,
             "digest": "0" * 32,
             "run": "greet.1",
+            "number": "1",
         }
         for name, value in values.items():
             path = path.replace("{" + name + "}", value)
@@ -81,6 +84,9 @@ async def case(tmp_path: Path) -> AsyncIterator[Case]:
         front = server.made.front
         await front.put_schedule(ScheduleAsk(name="pg", path="tests/hello", cron="0 0 1 1 *"))
         await front.put_trigger(TriggerAsk(name="pg", kind="webhook", path="tests/hello"))
+        told = NotificationAsk(name="pg", path="tests/hello", target="playbook:tests/hello")
+        await front.put_notification(told)
+        assert (await front.send_sample("pg")).id == 1
         del server.client.headers["Authorization"]
         yield Case(server, shown["execution_id"])
 

@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 c51d70349d65386efa5f5133eec14f0a75f98be6a76781bee06e2b75599244d2); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 35ceb99cf9095d28cc51e44f38df3a05d6b4a45e8b03bdcc594709a6ebf15330); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -213,6 +213,66 @@ export interface paths {
          * @description Forget a credential.
          */
         delete: operations["delete_api_v1_credentials__name__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Deliveries
+         * @description What was told, or is to be, the newest first.
+         */
+        get: operations["list_deliveries_api_v1_deliveries_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deliveries/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Delivery
+         * @description One delivery.
+         */
+        get: operations["show_delivery_api_v1_deliveries__number__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deliveries/{number}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redeliver
+         * @description Tell something again, at once and under the same key.
+         */
+        post: operations["redeliver_api_v1_deliveries__number__redeliver_post"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -822,6 +882,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Notifications
+         * @description Notifications by name.
+         */
+        get: operations["list_notifications_api_v1_notifications_get"];
+        put?: never;
+        /**
+         * Add Notification
+         * @description Make a notification: what is told of which playbooks, and to whom.
+         */
+        post: operations["add_notification_api_v1_notifications_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Notification
+         * @description One notification.
+         */
+        get: operations["show_notification_api_v1_notifications__name__get"];
+        /**
+         * Put Notification
+         * @description Make a notification, or put it in the place of the one that has the name.
+         */
+        put: operations["put_notification_api_v1_notifications__name__put"];
+        post?: never;
+        /**
+         * Delete Notification
+         * @description Forget a notification, what it was to tell, and what it told.
+         */
+        delete: operations["delete_notification_api_v1_notifications__name__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send Sample
+         * @description Tell a sample; how the first attempt went.
+         */
+        post: operations["send_sample_api_v1_notifications__name__test_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/overview": {
         parameters: {
             query?: never;
@@ -1327,6 +1459,17 @@ export interface components {
             task: string;
         };
         /**
+         * AttemptItem
+         * @description One try to deliver: when, how long it took, and what the other side answered.
+         */
+        AttemptItem: {
+            /** @description ISO 8601 in UTC, with milliseconds */
+            at: string;
+            code: number | null;
+            error: string | null;
+            ms: number;
+        };
+        /**
          * Begun
          * @description An execution that was asked for.
          */
@@ -1459,6 +1602,37 @@ export interface components {
          */
         Deleted: {
             deleted: number;
+        };
+        /**
+         * DeliveryItem
+         * @description What somebody is told: `key` is the same however often it is sent.
+         */
+        DeliveryItem: {
+            answers: components["schemas"]["AttemptItem"][];
+            /** @description ISO 8601 in UTC, with milliseconds */
+            at: string;
+            attempts: number;
+            code: number | null;
+            error: string | null;
+            event: string;
+            execution_id: string | null;
+            id: number;
+            key: string;
+            next_at: string | null;
+            notification: string;
+            path: string;
+            settled_at: string | null;
+            /** @enum {unknown} */
+            state: "delivered" | "failed" | "pending";
+            step: string | null;
+        };
+        /**
+         * DeliveryPage
+         * @description Deliveries, the newest first, and where the next page begins.
+         */
+        DeliveryPage: {
+            cursor: string | null;
+            items: components["schemas"]["DeliveryItem"][];
         };
         /**
          * DiffAnswer
@@ -1983,6 +2157,63 @@ export interface components {
             subject: string | null;
             version: number | null;
             workload: Obj;
+        };
+        /**
+         * NotificationBody
+         * @description A notification that is wanted: what is told of which playbooks, and to whom.
+         */
+        NotificationBody: {
+            /** @default null */
+            auth?: string | null;
+            /** @default false */
+            children?: boolean;
+            /** @default true */
+            enabled?: boolean;
+            name: string;
+            on?: ("completed" | "failed" | "late" | "stuck" | "waiting")[];
+            /** @default * */
+            path?: string;
+            to: string;
+        };
+        /**
+         * NotificationChange
+         * @description What is told of which playbooks, and to whom.
+         */
+        NotificationChange: {
+            /** @default null */
+            auth?: string | null;
+            /** @default false */
+            children?: boolean;
+            /** @default true */
+            enabled?: boolean;
+            on?: ("completed" | "failed" | "late" | "stuck" | "waiting")[];
+            /** @default * */
+            path?: string;
+            to: string;
+        };
+        /**
+         * NotificationItem
+         * @description A notification; its secrets are in the credential that `auth` names.
+         */
+        NotificationItem: {
+            auth: string | null;
+            by: string;
+            children: boolean;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            created_at: string;
+            enabled: boolean;
+            name: string;
+            on: ("completed" | "failed" | "late" | "stuck" | "waiting")[];
+            path: string;
+            to: string;
+        };
+        /**
+         * NotificationPage
+         * @description Notifications by name, and where the next page begins.
+         */
+        NotificationPage: {
+            cursor: string | null;
+            items: components["schemas"]["NotificationItem"][];
         };
         /**
          * OverviewAnswer
@@ -3207,6 +3438,79 @@ export interface operations {
             };
         };
     };
+    list_deliveries_api_v1_deliveries_get: {
+        parameters: {
+            query?: {
+                notification?: string | null;
+                execution_id?: string | null;
+                state?: ("pending" | "delivered" | "failed") | null;
+                /** @description Where the page before ended */
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deliveries, the newest first, and where the next page begins. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryPage"];
+                };
+            };
+        };
+    };
+    show_delivery_api_v1_deliveries__number__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number of a delivery */
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What somebody is told: `key` is the same however often it is sent. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryItem"];
+                };
+            };
+        };
+    };
+    redeliver_api_v1_deliveries__number__redeliver_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number of a delivery */
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What somebody is told: `key` is the same however often it is sent. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryItem"];
+                };
+            };
+        };
+    };
     list_executions_api_v1_executions_get: {
         parameters: {
             query?: {
@@ -4039,6 +4343,148 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Begun"];
+                };
+            };
+        };
+    };
+    list_notifications_api_v1_notifications_get: {
+        parameters: {
+            query?: {
+                /** @description Where the page before ended */
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Notifications by name, and where the next page begins. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationPage"];
+                };
+            };
+        };
+    };
+    add_notification_api_v1_notifications_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NotificationBody"];
+            };
+        };
+        responses: {
+            /** @description A notification; its secrets are in the credential that `auth` names. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationItem"];
+                };
+            };
+        };
+    };
+    show_notification_api_v1_notifications__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a notification */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A notification; its secrets are in the credential that `auth` names. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationItem"];
+                };
+            };
+        };
+    };
+    put_notification_api_v1_notifications__name__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a notification */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NotificationChange"];
+            };
+        };
+        responses: {
+            /** @description A notification; its secrets are in the credential that `auth` names. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationItem"];
+                };
+            };
+        };
+    };
+    delete_notification_api_v1_notifications__name__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a notification */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    send_sample_api_v1_notifications__name__test_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a notification */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What somebody is told: `key` is the same however often it is sent. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryItem"];
                 };
             };
         };

@@ -1,0 +1,1 @@
+"""Ways to tell somebody: signed webhooks, chat rooms, mail."""
