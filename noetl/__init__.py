@@ -1,6 +1,7 @@
 """NoETL: durable workflows written as YAML playbooks.
 
-From Python: `noetl.run("x.yaml")` runs a playbook in this process, `noetl.Client(url)` speaks to a server.
+From Python: `noetl.run("x.yaml")` runs a playbook in this process, `noetl.Client(url)` speaks to a server,
+`@noetl.tool` makes a function a tool kind.
 Importing this module costs nothing: what it offers is loaded when it is first used.
 """
 
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
     from noetl.client.execution import AsyncExecution as AsyncExecution
     from noetl.client.result import ExecutionFailed as ExecutionFailed
     from noetl.client.result import Result as Result
+    from noetl.client.tool_call import call_tool as call_tool
     from noetl.errors import NoetlError as NoetlError
+    from noetl.ports.envelope import Failed as Failed
+    from noetl.tools.parts.function import ToolContext as ToolContext
+    from noetl.tools.parts.function import tool as tool
 
 __version__ = "3.0.0a2"
 
@@ -32,7 +37,11 @@ _PLACES = {
     "AsyncExecution": "client.execution",
     "ExecutionFailed": "client.result",
     "Result": "client.result",
+    "call_tool": "client.tool_call",
     "NoetlError": "errors",
+    "Failed": "ports.envelope",
+    "ToolContext": "tools.parts.function",
+    "tool": "tools.parts.function",
 }
 
 

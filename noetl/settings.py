@@ -89,6 +89,11 @@ def _folders(value: Any) -> tuple[str, ...]:
     return tuple(str(_path(one)) for one in listed)
 
 
+def _modules(value: Any) -> tuple[str, ...]:
+    listed = value if isinstance(value, list) else _text(value).split(",")
+    return tuple(_text(one) for one in listed)
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One setting: its name in TOML, how its value is read, and a sentence."""
@@ -175,6 +180,12 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("rate", _positive, "Requests a second that each caller of a server may make.", 200),
     Setting("body_bytes", _positive, "The most bytes that a request to a server may have.", 2 * 1024 * 1024),
     Setting("otlp", _text, "Where traces go: the address of a collector that speaks OTLP over HTTP."),
+    Setting(
+        "tools",
+        _modules,
+        "Modules with the project's own tool kinds: files such as tools/greet.py, or dotted names.",
+        (),
+    ),
     Setting("ready_s", _seconds, "A server is not ready when work has been due for longer.", 30.0),
 )
 BY_NAME: Mapping[str, Setting] = MappingProxyType({setting.name: setting for setting in SETTINGS})
@@ -210,6 +221,7 @@ class Settings:
     rate: int = 200
     body_bytes: int = 2 * 1024 * 1024
     otlp: str | None = None
+    tools: tuple[str, ...] = ()
     ready_s: float = 30.0
     servers: tuple[str, ...] = ()  # all that a worker dials; `server` is the first
     withheld: str | None = None  # where a token stands that the server is not sent

@@ -4,7 +4,7 @@ Plain data only. The worker adds `meta`; scopes and templates read the envelope 
 """
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias, TypedDict, Unpack, cast
+from typing import Literal, Self, TypeAlias, TypedDict, Unpack, cast
 
 from noetl.core.shapes import Output
 from noetl.core.values.output import ANSWERED
@@ -76,3 +76,20 @@ class Failed(NoetlError):
     def __init__(self, kind: str, message: str, **parts: Unpack[ErrorParts]) -> None:
         super().__init__(message)
         self.output = error(kind, message, **parts)
+
+    @classmethod
+    def again(cls, output: Envelope) -> Self:
+        """The failure of an envelope that says why."""
+        failure = cls(output["error"]["kind"], output["error"]["message"])
+        failure.output = output
+        return failure
+
+    @property
+    def kind(self) -> str:
+        """The kind of the error."""
+        return self.output["error"]["kind"]
+
+    @property
+    def retryable(self) -> bool:
+        """Whether a retry may help."""
+        return self.output["error"]["retryable"]

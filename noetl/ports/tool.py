@@ -3,8 +3,10 @@
 Nothing here imports a driver. The kinds themselves are the tools' room; the worker calls `invoke`.
 """
 
+import datetime
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from typing import Annotated, Any, Literal, TypedDict, TypeVar, Unpack, get_args, get_origin
 
@@ -142,6 +144,11 @@ _NAMES: dict[object, str] = {
     bytes: "base64 text",
     dict: "mapping",
     list: "list",
+    Decimal: "number",
+    datetime.date: "date",
+    datetime.datetime: "date and time",
+    datetime.time: "time of day",
+    datetime.timedelta: "duration",
 }
 
 

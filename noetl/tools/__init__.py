@@ -1,18 +1,22 @@
-"""The tool kinds: one file each, found by listing this folder; other packages add theirs by entry points.
+"""The tool kinds: one file each, found by listing this folder; packages and projects add theirs.
 
 A module here is a kind and ends with its `TOOL`; what several kinds share is in `parts/`. Drivers are
-imported by the functions that use them, so that knowing every kind costs next to nothing.
+imported by the functions that use them, so that knowing every kind costs next to nothing. Packages announce
+theirs by entry points, and a project names modules of its own; neither is looked at before a name is asked
+for that is not one of ours.
 """
 
 import os
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
 from noetl.dsl.tool_kind import Kind
-from noetl.errors import NotFound
+from noetl.errors import NotFound, RequestError
 from noetl.ports.tool import Tool
 
 ENTRY_POINTS = "noetl.tools"
+_named: dict[str, str] = {}  # the modules that a project names, with its folder
 
 
 @cache
@@ -24,31 +28,79 @@ def own() -> tuple[str, ...]:
     )
 
 
-@cache
-def kinds() -> dict[str, Kind]:
-    """Every kind of this folder by name, as the language needs it."""
-    return {name: get(name).kind for name in own()}
+class _Kinds(Mapping[str, Kind]):
+    """Every kind by name, as the language needs it."""
+
+    def __getitem__(self, name: str) -> Kind:
+        tool = _find(name)
+        if tool is None:
+            raise KeyError(name)
+        return tool.kind
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted({*own(), *added()}))
+
+    def __len__(self) -> int:
+        return len({*own(), *added()})
+
+
+_KINDS = _Kinds()
+
+
+def kinds() -> Mapping[str, Kind]:
+    """Every kind that is here; others than ours are looked for when they are asked for."""
+    return _KINDS
+
+
+def every() -> list[Tool]:
+    """Every tool that is here, in order of their names."""
+    return [get(name) for name in _KINDS]
 
 
 @cache
+def _own(name: str) -> Tool:
+    tool: Tool = import_module(f"{__name__}.{name}").TOOL
+    return tool
+
+
+def _find(name: str) -> Tool | None:
+    return _own(name) if name in own() else added().get(name)
+
+
 def get(name: str) -> Tool:
     """The tool of one kind; raises NotFound with the nearest name when it is not installed."""
-    if name in own():
-        tool: Tool = import_module(f"{__name__}.{name}").TOOL
-        return tool
-    other = installed().get(name)
-    if other is None:
+    tool = _find(name)
+    if tool is None:
         from noetl.dsl.nearest import nearest
 
-        guess = nearest(name, own())
-        hint = f"did you mean {guess!r}?" if guess else f"installed kinds: {', '.join(own())}"
+        guess = nearest(name, _KINDS)
+        hint = f"did you mean {guess!r}?" if guess else f"installed kinds: {', '.join(_KINDS)}"
         raise NotFound(f"there is no tool kind {name!r}", hint=hint)
-    return other
+    return tool
+
+
+def use_modules(names: tuple[str, ...], folder: str) -> None:
+    """Let the kinds of a project's own modules be known: dotted names, or files, seen from its folder."""
+    wanted = dict.fromkeys(names, folder)
+    if wanted != _named:
+        _named.clear()
+        _named.update(wanted)
+        added.cache_clear()
 
 
 @cache
-def installed() -> dict[str, Tool]:
-    """The kinds that other packages bring; scanned once, when a name is not one of ours."""
-    from importlib.metadata import entry_points
+def added() -> dict[str, Tool]:
+    """The kinds that packages and the project add."""
+    from noetl.tools.parts.added_tools import of_module, of_packages
 
-    return {point.name: point.load() for point in entry_points(group=ENTRY_POINTS)}
+    tools: dict[str, tuple[str, Tool]] = {}
+    sources = [*of_packages(ENTRY_POINTS), *(of_module(name, folder) for name, folder in _named.items())]
+    for source, brought in sources:
+        for tool in brought:
+            name = tool.kind.name
+            other = "NoETL itself" if name in own() else tools[name][0] if name in tools else None
+            if other is not None:
+                message = f"{source} brings the tool kind {name!r}, which {other} has already"
+                raise RequestError(message, hint="give it another name: @noetl.tool(name=…)")
+            tools[name] = source, tool
+    return {name: tool for name, (_, tool) in tools.items()}

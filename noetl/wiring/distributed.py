@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from noetl import __version__
+from noetl import __version__, tools
 from noetl.adapters.directory.results import DirectoryResults
 from noetl.adapters.link.requests import WorkerLink
 from noetl.adapters.link.sealed_box import SealedBox, seal
@@ -27,11 +27,11 @@ from noetl.ports.link_protocol import SPOKEN
 from noetl.ports.results import Results
 from noetl.ports.store import Store
 from noetl.settings import Settings
-from noetl.tools import kinds
 from noetl.wiring.embedded import assemble, store_path
 from noetl.wiring.links import opened_bus, server_link, worker_link, worker_name
 from noetl.wiring.notify import pages_at
 from noetl.wiring.plane import Plane, collect_seldom, control_plane, make_toolbox, with_own_steps
+from noetl.wiring.tool_kinds import kinds
 from noetl.worker.pool import Pool
 from noetl.worker.remote_results import LinkedResults
 from noetl.worker.remote_worker import Programs, RemoteReports, RemoteSecrets, RemoteWorker
@@ -246,7 +246,7 @@ def _worker(
         worker_id,
         settings.pool,
         settings.concurrency,
-        sorted(kinds()),
+        sorted(kinds(settings)),
         box.public,
         link.now(),
         __version__,
@@ -282,7 +282,7 @@ async def _worker_results(settings: Settings, link: WorkerLink, bus: Bus | None)
 
 def compile_text(digest: str, text: str) -> Program:
     """A playbook that a server has accepted, compiled here."""
-    known = kinds()
+    known = tools.kinds()
     playbook = load_accepted(text, kinds=known)
     if playbook is None:
         raise InvariantViolation(f"the playbook {digest} that a server sent cannot be read here")

@@ -32,10 +32,11 @@ from noetl.ports.results import Results
 from noetl.ports.store import Store
 from noetl.ports.trace import traceparent
 from noetl.settings import FILE_NAME, Settings, environment
-from noetl.tools import get, kinds
+from noetl.tools import get
 from noetl.tools.parts.guard import connector
 from noetl.wiring.notify import pages_at, senders
 from noetl.wiring.payloads import StoredPayloads
+from noetl.wiring.tool_kinds import kinds
 from noetl.worker.orphans import MARK, mark
 from noetl.worker.python.host import PythonHost
 from noetl.worker.toolbox import Toolbox, no_trace
@@ -101,7 +102,7 @@ def control_plane(
     """
     payloads = StoredPayloads(results)
     project = settings.project if files else None
-    catalog = Catalog(store, kinds(), f"noetl {__version__}", project)
+    catalog = Catalog(store, kinds(settings), f"noetl {__version__}", project)
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     engine = Engine(store, results, payloads, catalog, owner, now)
     engine.lease_ms = int(settings.lease_s * 1000)

@@ -89,3 +89,53 @@ def test_a_link_that_leads_nowhere_is_not_written_through(noetl: Noetl) -> None:
     (noetl.folder / "orders.yaml").symlink_to(noetl.folder / "elsewhere.yaml")
     assert noetl("init").returncode == 2
     assert not (noetl.folder / "elsewhere.yaml").exists()
+
+
+def test_a_tool_that_it_writes_is_known_runs_and_passes_its_test(noetl: Noetl, write: Write) -> None:
+    done = noetl("init", "--tool", "hail")
+    assert (done.returncode, done.stdout.splitlines()) == (
+        0,
+        ["tools/hail.py", "tests/test_hail.py", "noetl.toml"],
+    )
+    assert noetl("init", "--tool", "wave").returncode == 0
+    assert (noetl.folder / "noetl.toml").read_text() == 'tools = ["tools/hail.py", "tools/wave.py"]\n'
+    assert "wave        Greets somebody" in noetl("tools").stdout
+    tested = noetl.shell("python -m pytest -q tests")
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+    text = (
+        "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: hail, path: hail}\n"
+        "workflow:\n  - {step: start, tool: {kind: hail, input: {who: Ann, times: 2}}}\n"
+    )
+    ran = noetl("run", "--json", write("hail.yaml", text))
+    assert json.loads(ran.stdout)["output"] == {"text": "Hello Ann! Hello Ann!"}
+    audit_all(noetl.folder)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--tool", "http"], "there is a tool kind 'http' already"),
+        (["--tool", "My Tool"], "a tool kind cannot be called 'My Tool'"),
+        (["--tool", "class"], "a tool kind cannot be called 'class'"),
+        (["shop", "--tool", "hail"], "--tool adds to the project of this folder"),
+    ],
+)
+def test_a_tool_that_cannot_be_is_refused_and_nothing_is_written(
+    noetl: Noetl, arguments: list[str], says: str
+) -> None:
+    done = noetl("init", *arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert tree(noetl.folder) == {}
+
+
+def test_settings_that_name_tools_in_another_way_are_left_alone(noetl: Noetl) -> None:
+    (noetl.folder / "noetl.toml").write_text("concurrency = 4")
+    assert noetl("init", "--tool", "hail").returncode == 0
+    assert (noetl.folder / "noetl.toml").read_text() == 'concurrency = 4\ntools = ["tools/hail.py"]\n'
+    (noetl.folder / "noetl.toml").write_text('tools = "tools/hail.py"\n')
+    done = noetl("init", "--tool", "wave")
+    assert done.returncode == 2
+    assert "is not a list" in done.stderr
+    assert (noetl.folder / "noetl.toml").read_text() == 'tools = "tools/hail.py"\n'
+    assert not (noetl.folder / "tools" / "wave.py").exists()

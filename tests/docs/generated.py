@@ -56,6 +56,7 @@ def run_commands(page: Path, folder: Path) -> Iterator[tuple[Block, Command, int
     with Server(Shop()) as api:
         for block in blocks(page):
             if block.title:
+                (folder / block.title).parent.mkdir(exist_ok=True)
                 (folder / block.title).write_text(block.text.replace(API, api.url))
             for command in commands(block) if block.language == "console" else ():
                 shell = ["sh", "-c", command.command.replace(API, api.url)]

@@ -1,6 +1,8 @@
 """Documentation is true: its playbooks validate, its commands print what the page says, its links lead somewhere."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,12 +29,24 @@ def name_of(thing: Path | Block) -> str:
     return str(thing.relative_to(ROOT))
 
 
+def write_files(titled: list[Block], folder: Path) -> None:
+    """The files of a page beside its playbooks: the project that those are in."""
+    for block in titled:
+        if block.title:
+            (folder / block.title).parent.mkdir(exist_ok=True)
+            (folder / block.title).write_text(block.text)
+
+
 def told(result: CheckResult) -> str:
     return text.findings_text([result], Paint(False))
 
 
 @pytest.mark.parametrize("block", PLAYBOOKS, ids=name_of)
-def test_a_playbook_on_a_page_is_as_clean_as_it_is_said_to_be(block: Block) -> None:
+def test_a_playbook_on_a_page_is_as_clean_as_it_is_said_to_be(
+    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_files([other for other in blocks(block.page) if other.language in ("python", "toml")], tmp_path)
     result = check(Source(name_of(block), block.text.encode()))
     verdict = "invalid" if not result.valid else "warned" if result.diagnostics else "clean"
     assert verdict == block.verdict, told(result)
@@ -54,6 +68,13 @@ def test_the_commands_of_a_page_do_what_it_says(page: Path, tmp_path: Path) -> N
         place = f"{name_of(page)}:{wanted.line}: {wanted.command}"
         assert code == wanted.code, f"{place}: exit {code}\n{printed}"
         assert matches(wanted.output, printed), f"{place}: printed\n{printed}"
+
+
+def test_the_tests_on_the_page_about_tools_pass(tmp_path: Path) -> None:
+    write_files(blocks(ROOT / "docs" / "how-to" / "write-a-tool.md"), tmp_path)
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "tests"], cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0, done.stdout.decode()
+    assert b"2 passed" in done.stdout
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -100,7 +100,7 @@ def _report(names: list[str], options: MigrateOptions, as_json: bool) -> int:
 
 def _reported(name: str, options: MigrateOptions) -> tuple[FileReport, int]:
     from noetl.dsl.load import load
-    from noetl.tools import kinds
+    from noetl.wiring.tool_kinds import kinds
 
     file, code = _examined(name, options)
     if "error" in file:
@@ -135,7 +135,7 @@ def _examined(name: str, options: MigrateOptions) -> tuple[dict[str, Any], int]:
 
 def _migrated(source: Source) -> "Migrated":
     from noetl.dsl.migrate import migrate
-    from noetl.tools import kinds
+    from noetl.wiring.tool_kinds import kinds
 
     return migrate(source.data, kinds=kinds())
 

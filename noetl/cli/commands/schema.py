@@ -27,14 +27,14 @@ def command(kind: str | None, tests: bool, as_json: bool) -> int:
     """Print the JSON Schema of playbooks for editors, or the schema of one tool KIND's input."""
     if tests and kind is not None:
         raise click.UsageError("--tests prints the schema of test files; it takes no kind")
-    from noetl import tools
     from noetl.dsl.grammar.editor_schema import kind_schema, playbook_schema
+    from noetl.wiring.tool_kinds import kinds, tool
 
     if tests:
         from noetl.dsl.testing.schema import suite_schema
 
         schema = suite_schema()
     else:
-        schema = playbook_schema(tools.kinds()) if kind is None else kind_schema(tools.get(kind).kind)
+        schema = playbook_schema(kinds()) if kind is None else kind_schema(tool(kind).kind)
     emit(json.dumps(schema, indent=2, ensure_ascii=False))
     return 0

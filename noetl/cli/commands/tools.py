@@ -29,13 +29,12 @@ Examples:
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 def command(kind: str | None, form: str) -> int:
     """List the installed tool kinds, or explain one: its inputs, its output and an example."""
-    from noetl import tools
+    from noetl.wiring.tool_kinds import every, tool
 
     if kind is not None:
-        emit(_tool_text(tools.get(kind), form))
+        emit(_tool_text(tool(kind), form))
         return 0
-    names = sorted({*tools.own(), *tools.installed()})
-    emit(_list_text([tools.get(name) for name in names], form))
+    emit(_list_text(every(), form))
     return 0
 
 

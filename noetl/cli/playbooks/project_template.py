@@ -154,17 +154,17 @@ def begin(name: str | None) -> Project:
         message = f"nothing was written: in '{folder}' there is already {', '.join(clash)}"
         raise RequestError(message, hint="choose another folder: noetl init NAME")
     files = [file for file in texts if file not in existing]
-    _write(folder, {file: texts[file] for file in files})
+    write_files(folder, {file: texts[file] for file in files})
     change = [f"cd {shlex.quote(folder)}"] if name and os.path.normpath(name) != "." else []
     return Project(folder, files, existing, [*change, f"noetl run {PLAYBOOK}", "noetl test", "noetl dev"])
 
 
-def _write(folder: str, texts: dict[str, str]) -> None:
+def write_files(folder: str, texts: dict[str, str]) -> None:
     """Write every file, or none; one that has come to be there meanwhile is not touched either."""
     names: list[str] = []
     try:
-        os.makedirs(folder, exist_ok=True)
         for file, text in texts.items():
+            os.makedirs(os.path.dirname(os.path.join(folder, file)), exist_ok=True)
             with open(os.path.join(folder, file), "x", encoding="utf-8") as stream:
                 names.append(file)
                 stream.write(text)
@@ -176,15 +176,15 @@ def _write(folder: str, texts: dict[str, str]) -> None:
 
 
 def _texts(name: str) -> dict[str, str]:
-    from noetl import tools
     from noetl.dsl.grammar.editor_schema import playbook_schema
     from noetl.dsl.testing.schema import suite_schema
+    from noetl.wiring.tool_kinds import kinds
 
     return {
         PLAYBOOK: PLAYBOOK_TEXT.replace("NAME", name),
         TEST: TEST_TEXT,
         DATA: ORDERS,
-        PLAYBOOK_SCHEMA: _as_json(playbook_schema(tools.kinds())),
+        PLAYBOOK_SCHEMA: _as_json(playbook_schema(kinds())),
         TEST_SCHEMA: _as_json(suite_schema()),
         "noetl.toml": SETTINGS_TEXT,
         ".gitignore": IGNORED_TEXT,

@@ -44,16 +44,11 @@ class CheckResult:
 
 def check(source: Source, *, strict: bool = False) -> CheckResult:
     """Load one text against the installed tool kinds."""
-    from noetl.dsl.grammar.check_task import UNKNOWN_KIND
     from noetl.dsl.load import load
-    from noetl.tools import installed, kinds
+    from noetl.wiring.tool_kinds import kinds
 
     with _without_gc():
         loaded = load(source.data, kinds=kinds(), strict=strict)
-    unknown = any(finding.code == UNKNOWN_KIND.name for finding in loaded.diagnostics)
-    if unknown and installed():  # other packages are only looked at when one of their kinds may be meant
-        others = {name: tool.kind for name, tool in installed().items()}
-        loaded = load(source.data, kinds={**kinds(), **others}, strict=strict)
     return CheckResult(source, loaded)
 
 

@@ -18,20 +18,19 @@ if TYPE_CHECKING:
 
 def options_for(settings: Settings, engine: Engine) -> "Options":
     """The options of a server with these settings, over an engine whose store keeps its tokens."""
-    from noetl import __version__, tools
+    from noetl import __version__
     from noetl.cli.tool_page import facts
     from noetl.server.auth import Auth
     from noetl.server.execution_log import tell
     from noetl.server.metrics import EventTally
     from noetl.server.options import Options
+    from noetl.wiring.tool_kinds import every, kinds
 
     tally = EventTally(engine.left)
     engine.listeners += [tally.count, tell]
-    names = sorted({*tools.own(), *tools.installed()})
-    kinds = [tools.get(name) for name in names]
     return Options(
-        kinds={tool.kind.name: tool.kind for tool in kinds},
-        tools=[facts(tool) for tool in kinds],
+        kinds=kinds(settings),
+        tools=[facts(tool) for tool in every()],
         version=__version__,
         auth=Auth(engine.store.token, _oidc(settings)) if settings.guarded else None,
         rate_per_s=settings.rate if settings.guarded else 0,

@@ -23,7 +23,7 @@ def compile_entry(entry: PlaybookText) -> Program:
     """A playbook that was accepted once, ready to be asked; raises PlaybookError when it cannot be read."""
     from noetl.core.program.program import compile_program
     from noetl.dsl.load import load, load_accepted
-    from noetl.tools import kinds
+    from noetl.wiring.tool_kinds import kinds
 
     playbook = load_accepted(entry.text, kinds=kinds())
     if playbook is None:

@@ -1,6 +1,7 @@
 """Checking one text: the kinds of other packages count, and only when they may be meant."""
 
 import gc
+from collections.abc import Iterator
 
 import pytest
 
@@ -22,17 +23,28 @@ def text(kind: str) -> Source:
     return Source("case.yaml", TEXT.replace("KIND", kind).encode())
 
 
+class Fax:
+    """The entry point of another package."""
+
+    name, value = "fax", "fax.tools"
+
+    def load(self) -> Tool:
+        return define("fax", "Sends a fax.")
+
+
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """Another package brings the kind `fax`; remembers whether anybody looked."""
     looks: list[bool] = []
 
-    def installed() -> dict[str, Tool]:
+    def entry_points(group: str) -> list[Fax]:
         looks.append(True)
-        return {"fax": define("fax", "Sends a fax.")}
+        return [Fax()]
 
-    monkeypatch.setattr(tools, "installed", installed)
-    return looks
+    monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
+    tools.added.cache_clear()
+    yield looks
+    tools.added.cache_clear()
 
 
 def test_a_kind_of_another_package_is_known(asked: list[bool]) -> None:

@@ -80,7 +80,7 @@ def test_knowing_every_kind_imports_no_driver_and_no_event_loop():
 class Point:
     """An entry point of another package."""
 
-    name = "brew"
+    name, value = "brew", "brewing"
 
     def load(self) -> Tool:
         return define("brew", "Brews tea.")
@@ -90,10 +90,9 @@ def test_another_package_adds_a_kind_by_an_entry_point(monkeypatch):
     monkeypatch.setattr(
         "importlib.metadata.entry_points", lambda group: [Point()] if group == "noetl.tools" else []
     )
-    tools.installed.cache_clear()
+    tools.added.cache_clear()
     assert tools.get("brew").kind.summary == "Brews tea"
-    tools.installed.cache_clear()
-    tools.get.cache_clear()
+    tools.added.cache_clear()
 
 
 def test_a_known_kind_does_not_scan_other_packages(monkeypatch):
@@ -101,5 +100,5 @@ def test_a_known_kind_does_not_scan_other_packages(monkeypatch):
         raise AssertionError("scanned")
 
     monkeypatch.setattr("importlib.metadata.entry_points", scan)
-    tools.get.cache_clear()
+    tools.added.cache_clear()
     assert tools.get("noop").kind.name == "noop"

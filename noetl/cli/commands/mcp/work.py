@@ -64,14 +64,13 @@ async def validate(product: SharedConnection, arguments: Arguments, request: Too
 
 
 async def tool_kinds(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
-    from noetl import tools
     from noetl.cli.tool_page import facts
+    from noetl.wiring.tool_kinds import every, tool
 
     if "kind" in arguments:
-        tool = tools.get(arguments["kind"])
-        return {**msgspec.to_builtins(facts(tool), enc_hook=str), "text": tool.doc.strip()}
-    names = sorted({*tools.own(), *tools.installed()})
-    return {"kinds": [{"kind": name, "summary": tools.get(name).kind.summary} for name in names]}
+        asked = tool(arguments["kind"])
+        return {**msgspec.to_builtins(facts(asked), enc_hook=str), "text": asked.doc.strip()}
+    return {"kinds": [{"kind": tool.kind.name, "summary": tool.kind.summary} for tool in every()]}
 
 
 async def register(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:

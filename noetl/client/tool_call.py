@@ -1,0 +1,53 @@
+"""A tool called by itself, as a worker would call it: for tests of tools."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from noetl.client.loop_thread import LoopThread
+from noetl.errors import RequestError
+from noetl.json_value import Json
+from noetl.ports.call import Call, Resources
+from noetl.ports.envelope import Envelope, Failed
+from noetl.ports.tool import Tool, invoke
+from noetl.tools.parts.function import tool_of
+
+
+def call_tool(
+    tool: str | Callable[..., object],
+    values: Mapping[str, Json] | None = None,
+    /,
+    *,
+    idempotency_key: str = "test",
+    attempt: int = 1,
+    auth: Mapping[str, Json] | None = None,
+    log: Callable[[str], None] = print,
+) -> Any:
+    """The answer of a tool to an input, both as a playbook has them; raises Failed as a task would fail.
+
+    A text names a kind: of the project of this folder, or an installed one. The input passes the same checks
+    as in a playbook, so that a wrong one fails with the kind `input`.
+    """
+    made = _named(tool) if isinstance(tool, str) else tool_of(tool)
+    if made is None:
+        raise RequestError(f"{tool!r} is no tool", hint="put @noetl.tool above the function")
+    no_payloads: Any = None  # a function is given none of what they are in
+    call = Call(no_payloads, Resources(), "test", "test", made.kind.name, attempt, idempotency_key)
+    call.auth, call.log = auth, log
+    thread = LoopThread("noetl-tool")
+    try:
+        output = thread.run(_answer(made, values or {}, call))
+    finally:
+        thread.close()
+    if output["status"] != "ok":
+        raise Failed.again(output)
+    return output["data"]
+
+
+def _named(kind: str) -> Tool:
+    from noetl.wiring import tool_kinds
+
+    return tool_kinds.tool(kind)
+
+
+async def _answer(tool: Tool, values: Mapping[str, Json], call: Call) -> Envelope:
+    return await invoke(tool, values, call)

@@ -1,0 +1,296 @@
+"""A function as a tool kind: its annotations are checked, its exceptions have kinds, its answer is JSON."""
+
+import asyncio
+import dataclasses
+import datetime
+import decimal
+import enum
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+
+import noetl
+from noetl import tools
+from noetl.dsl.load import load
+from noetl.errors import RequestError
+from noetl.ports.call import Call, Resources
+from noetl.ports.tool import Tool, invoke, type_name
+from noetl.settings import load as load_settings
+from noetl.tools.parts.function import tool_of
+from noetl.wiring.tool_kinds import kinds
+
+PLAYBOOK = """\
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: case, path: tests/case}
+workflow:
+  - {step: start, tool: {kind: greet, input: {who: Ann}}}
+"""
+MODULE = """\
+import noetl
+
+
+@noetl.tool
+def greet(who: str) -> str:
+    return f"Hello {who}!"
+"""
+
+
+@dataclasses.dataclass
+class Place:
+    """Where something is."""
+
+    name: str
+    at: tuple[float, float] = (0.0, 0.0)
+
+
+class Colour(enum.Enum):
+    """A colour."""
+
+    RED = "red"
+
+
+def made(function: Any) -> Tool:
+    tool = tool_of(function)
+    assert tool is not None
+    return tool
+
+
+@noetl.tool(retryable=(LookupError,), returns="what it was given")
+def echo(
+    text: Annotated[str, "What to say."],
+    context: noetl.ToolContext,
+    times: int = 1,
+    tone: Literal["warm", "cold"] = "warm",
+) -> Any:
+    """Says something.
+
+    As it is.
+
+    Args:
+        times (int): How often.
+        tone: How it sounds.
+
+    Nothing else.
+    """
+    context.log(text)
+    if text == "wrong":
+        raise ValueError("it is wrong")
+    if text == "missing":
+        raise KeyError("it is missing")
+    if text == "away":
+        raise ConnectionResetError("it went away")
+    if text == "late":
+        raise TimeoutError("it is late")
+    if text == "stop":
+        raise StopIteration
+    if text == "exit":
+        raise SystemExit(3)
+    if text == "full":
+        raise noetl.Failed("quota", "it is full", retryable=True)
+    return {"text": text * times, "tone": tone, "key": context.idempotency_key, "auth": context.auth}
+
+
+def test_annotations_and_docstring_are_what_authors_see():
+    tool = made(echo)
+    assert (tool.kind.name, tool.kind.summary, tool.returns) == (
+        "echo",
+        "Says something",
+        "what it was given",
+    )
+    assert tool.doc == "Says something.\n\nAs it is.\n\nNothing else."
+    seen = {
+        field.name: (type_name(field.type), field.required, field.default, field.doc)
+        for field in tool.kind.inputs.values()
+    }
+    assert seen == {
+        "text": ("text", True, None, "What to say."),
+        "times": ("integer", False, 1, "How often."),
+        "tone": ("`warm` | `cold`", False, "warm", "How it sounds."),
+    }
+
+
+def test_a_call_has_the_input_the_context_and_an_answer():
+    lines: list[str] = []
+    answer = noetl.call_tool(
+        echo, {"text": "a", "times": 2}, idempotency_key="k", auth={"user": "u"}, log=lines.append
+    )
+    assert answer == {"text": "aa", "tone": "warm", "key": "k", "auth": {"user": "u"}}
+    assert lines == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "retryable", "code"),
+    [
+        ("wrong", "echo", False, "ValueError"),
+        ("missing", "echo", True, "KeyError"),
+        ("away", "connect", True, "ConnectionResetError"),
+        ("late", "timeout", True, "TimeoutError"),
+        ("stop", "echo", False, "RuntimeError"),
+        ("exit", "echo", False, "RuntimeError"),
+        ("full", "quota", True, None),
+    ],
+)
+def test_an_exception_is_an_error_with_a_kind(text, kind, retryable, code):
+    with pytest.raises(noetl.Failed) as failed:
+        noetl.call_tool(echo, {"text": text})
+    assert (failed.value.kind, failed.value.retryable) == (kind, retryable)
+    assert failed.value.output["error"]["code"] == code
+
+
+def test_an_error_says_where_in_the_function_it_was_raised_and_nothing_of_ours():
+    with pytest.raises(noetl.Failed) as failed:
+        noetl.call_tool(echo, {"text": "wrong"})
+    where = failed.value.output["error"]["details"]["traceback"]
+    assert 'raise ValueError("it is wrong")' in where
+    assert "parts/function.py" not in where
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({}, "echo needs input 'text'"),
+        ({"text": "a", "times": "many"}, "echo input 'times'"),
+        ({"text": "a", "tone": "loud"}, "echo input 'tone'"),
+        ({"text": "a", "tims": 2}, "echo has no input 'tims'"),
+    ],
+)
+def test_an_input_that_does_not_fit_never_reaches_the_function(values, says):
+    with pytest.raises(noetl.Failed) as failed:
+        noetl.call_tool(echo, values)
+    assert failed.value.kind == "input"
+    assert says in failed.value.message
+
+
+def test_values_come_as_their_types_and_go_as_json():
+    @noetl.tool(name="visit")
+    async def go(place: Place, day: datetime.date, cost: decimal.Decimal, **more: Any) -> Any:
+        assert (place, day, cost) == (Place("x"), datetime.date(2026, 1, 31), decimal.Decimal("1.5"))
+        return {
+            "place": Place("x"),
+            "day": day,
+            "cost": cost,
+            "colour": Colour.RED,
+            "more": more,
+            "raw": b"a",
+        }
+
+    values: dict[str, Any] = {"place": {"name": "x"}, "day": "2026-01-31", "cost": 1.5, "other": [1]}
+    assert noetl.call_tool(go, values) == {
+        "place": {"name": "x", "at": [0.0, 0.0]},
+        "day": "2026-01-31",
+        "cost": 1.5,
+        "colour": "red",
+        "more": {"other": [1]},
+        "raw": "YQ==",
+    }
+    assert type_name(made(go).kind.inputs["day"].type) == "date"
+
+
+@pytest.mark.parametrize("answer", [object(), {"a": {1: object()}}, float("nan")])
+def test_an_answer_without_a_json_form_is_an_error_of_its_value(answer):
+    @noetl.tool
+    def give() -> Any:
+        return answer
+
+    with pytest.raises(noetl.Failed) as failed:
+        noetl.call_tool(give)
+    assert failed.value.kind == "value"
+
+
+def test_what_cannot_be_a_kind_is_refused_where_it_is_written():
+    def positional(text, /):
+        return text
+
+    def spread(*texts):
+        return texts
+
+    def strange(text: threading.Event):
+        return text
+
+    for function in (positional, spread, strange, lambda: 1):
+        with pytest.raises(TypeError):
+            noetl.tool(function)
+    with pytest.raises(RequestError, match="is no tool"):
+        noetl.call_tool(positional)
+
+
+async def test_a_function_that_nobody_waits_for_any_more_is_told_so():
+    began, told = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    @noetl.tool
+    def wait(context: noetl.ToolContext) -> None:
+        loop.call_soon_threadsafe(began.set)
+        if context.cancelled.wait(60):
+            told.set()
+
+    payloads: Any = None
+    call = asyncio.create_task(invoke(made(wait), {}, Call(payloads, Resources())))
+    await began.wait()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert await asyncio.to_thread(told.wait, 60)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder whose settings name tools/greet.py."""
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "greet.py").write_text(MODULE)
+    (tmp_path / "noetl.toml").write_text('tools = ["tools/greet.py"]\n')
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    tools.use_modules((), "")
+
+
+def test_a_project_names_tools_of_its_own(project):
+    assert load(PLAYBOOK, kinds=kinds()).ok
+    assert "greet" in set(kinds())
+    assert noetl.call_tool("greet", {"who": "Ann"}) == "Hello Ann!"
+
+
+def test_another_project_does_not_know_them(project, tmp_path_factory, monkeypatch):
+    assert "greet" in kinds()
+    elsewhere = load_settings(folder=tmp_path_factory.mktemp("elsewhere"))
+    assert "greet" not in kinds(elsewhere)
+
+
+def test_a_module_is_named_by_its_dotted_name_too(project, monkeypatch):
+    monkeypatch.syspath_prepend(str(project))
+    (project / "greetings_of_a_test.py").write_text(MODULE)
+    (project / "noetl.toml").write_text('tools = ["greetings_of_a_test"]\n')
+    assert noetl.call_tool("greet", {"who": "Bob"}) == "Hello Bob!"
+
+
+@pytest.mark.parametrize(
+    ("module", "says"),
+    [
+        ("import nothing_of_this_name\n", "ModuleNotFoundError"),
+        ("x = (\n", "SyntaxError"),
+        ("x = 1\n", "has no tool"),
+        (MODULE.replace("def greet", "def http"), "brings the tool kind 'http', which NoETL itself has"),
+    ],
+)
+def test_a_module_that_cannot_be_used_is_named(project, module, says):
+    (project / "tools" / "greet.py").write_text(module)
+    with pytest.raises(RequestError) as refused:
+        load(PLAYBOOK, kinds=kinds())
+    assert says in refused.value.message
+    assert "tools/greet.py" in refused.value.message
+
+
+def test_two_that_bring_the_same_kind_are_refused(project):
+    (project / "tools" / "other.py").write_text(MODULE)
+    (project / "noetl.toml").write_text('tools = ["tools/greet.py", "tools/other.py"]\n')
+    with pytest.raises(RequestError, match=r"'tools/other.py'.*which 'tools/greet.py'"):
+        set(kinds())
+
+
+def test_a_project_that_uses_no_kind_of_its_own_loads_nothing(project):
+    (project / "tools" / "greet.py").write_text("raise SystemError\n")
+    assert load(PLAYBOOK.replace("kind: greet, input: {who: Ann}", "kind: noop"), kinds=kinds()).ok
