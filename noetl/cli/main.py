@@ -29,6 +29,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "graph": "draw a playbook: mermaid, dot, svg, json or pnml",
         "migrate": "rewrite older spellings to the current language",
         "test": "run the tests of playbooks, and say what they cover",
+        "lsp": "check and complete playbooks in an editor: a language server",
     },
     "Keep things": {
         "catalog": "registered playbooks: list, show, compare, delete",

@@ -1,0 +1,25 @@
+"""`noetl lsp`: the language server, over standard input and output. What it knows is noetl.lsp's."""
+
+import click
+
+EPILOG = """\b
+Editors start it themselves; most are told of it like this:
+  command: noetl lsp      language: yaml
+
+\b
+Exit codes: 0 when the editor ends the conversation, 2 wrong usage.
+"""
+
+
+@click.command("lsp", epilog=EPILOG)
+def command() -> int:
+    """Check, complete and explain playbooks while they are written: a language server over stdio.
+
+    Findings as you type, completion of keys, kinds, inputs, steps, labels and names in templates, hover, go
+    to definition, rename, quick fixes, outline and folding. It runs nothing and asks no server.
+    """
+    from noetl.lsp.server import language_server
+    from noetl.wiring.tool_kinds import kinds
+
+    language_server(kinds()).start_io()
+    return 0

@@ -1,0 +1,223 @@
+"""An editor sees what is wrong while it is typed, is offered what may stand there, and can go to and rename names."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.lsp.client import Editor
+
+BOOK = """\
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: book, path: tests/book}
+keychain:
+  - {name: warehouse, kind: postgres_credential, credential: warehouse}
+workload: {api_url: "http://127.0.0.1:1", shop: {city: Oslo}}
+workflow:
+  - step: fetch
+    desc: Reads the orders.
+    tool:
+      - name: orders
+        kind: http
+        input: {url: "{{ workload.api_url }}/orders"}
+        spec:
+          policy:
+            rules:
+              - when: "{{ output.status == 'error' }}"
+                then: {do: jump, to: orders}
+              - else:
+                  then: {do: continue}
+      - name: keep
+        kind: python
+        input: {rows: "{{ orders.data }}", code: "result = len(rows)"}
+        set: {ctx.rows: "{{ output.data }}"}
+    next: {arcs: [{step: report, when: "{{ event.ok }}"}]}
+  - step: report
+    tool: {kind: noop, output: "{{ ctx.rows }} of {{ fetch.data }} 🍵 {{ fetch.data }}"}
+"""
+
+
+@pytest.fixture(scope="module")
+def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
+    editor = Editor(tmp_path_factory.mktemp("project"))
+    yield editor
+    assert editor.close() == 0
+
+
+def test_findings_come_as_one_types_and_go_when_they_are_mended(editor: Editor) -> None:
+    book = editor.open(BOOK, "file:///typed.yaml")
+    assert book.findings() == []
+    book.type(BOOK.replace("{step: report, when", "{step: raport, when"))
+    (finding,) = [one for one in book.findings() if one["code"] == "unknown-step"]
+    line = BOOK.splitlines().index('    next: {arcs: [{step: report, when: "{{ event.ok }}"}]}')
+    assert finding["range"]["start"]["line"] == line
+    assert finding["severity"] == 1
+    book.type(BOOK)
+    assert book.findings() == []
+
+
+def test_a_text_that_is_no_yaml_yet_has_a_finding_and_ends_nothing(editor: Editor) -> None:
+    book = editor.open("workflow:\n  - step: {\n", "file:///broken.yaml")
+    assert next(one["code"] for one in book.findings()).startswith("yaml-")
+    assert book.proposals("- step: {|") == {}
+
+
+@pytest.mark.parametrize(
+    "old, new, cursor, wanted",
+    [
+        ("workload: {", "e\nworkload: {", "e|\nworkload", {"executor", "workbook"}),
+        ("    desc: Reads", "    s\n    desc: Reads", "    s|\n", {"spec", "loop", "output"}),
+        ("kind: http", "kind: ht", "kind: ht|", {"http", "postgres", "python", "wait"}),
+        ("input: {url:", "input: {m, url:", "input: {m|", {"method", "headers", "params"}),
+        (
+            "        input: {url",
+            "        input:\n          u\n        output: {url",
+            "          u|\n",
+            {"url", "method"},
+        ),
+        ("{step: report, when", "{step: r, when", "{step: r|", {"fetch", "report"}),
+        ("to: orders", "to: or", "to: or|", {"orders", "keep"}),
+        ("{do: jump", "{do: j", "{do: j|", {"jump", "retry", "continue", "fail", "break"}),
+        ("        kind: python", "        auth: w\n        kind: python", "auth: w|", {"warehouse"}),
+    ],
+)
+def test_keys_kinds_inputs_steps_and_labels_are_offered(
+    editor: Editor, old: str, new: str, cursor: str, wanted: set[str]
+) -> None:
+    book = editor.open(BOOK.replace(old, new, 1), f"file:///{wanted}.yaml")
+    assert wanted <= book.proposals(cursor).keys()
+
+
+def test_what_is_there_already_is_not_offered_again_and_a_kind_has_its_own_inputs(editor: Editor) -> None:
+    book = editor.open(
+        BOOK.replace("        kind: python\n", "        kind: python\n        s\n"), "file:///again.yaml"
+    )
+    offered = book.proposals("        s|\n")
+    assert {"spec", "set", "output"} - offered.keys() == {"set"}
+    assert not {"name", "kind", "input"} & offered.keys()
+
+
+def test_names_inside_a_template_are_offered(editor: Editor) -> None:
+    book = editor.open(
+        BOOK.replace(
+            "{{ ctx.rows }} of", "{{ x }} {{ ctx. }} {{ workload.shop. }} {{ fetch. }} {{ y | d }} of"
+        ),
+        "file:///t.yaml",
+    )
+    assert {"fetch", "report", "workload", "ctx", "trigger"} <= book.proposals("{{ x|").keys()
+    assert set(book.proposals("{{ ctx.|")) == {"rows"}
+    assert set(book.proposals("{{ workload.shop.|")) == {"city"}
+    assert {"data", "status", "error"} <= book.proposals("{{ fetch.|").keys()
+    assert {"default", "length", "tojson"} <= book.proposals("{{ y | d|").keys()
+
+
+def test_keys_kinds_and_names_say_what_they_mean(editor: Editor) -> None:
+    book = editor.open(BOOK, "file:///hover.yaml")
+    assert "ordered list" in book.hover("    to|ol:\n")
+    assert "`url`" in book.hover("kind: ht|tp")
+    assert "Reads the orders." in book.hover("of {{ fe|tch.data }}")
+
+
+def test_one_can_go_to_a_step_and_a_label(editor: Editor) -> None:
+    book = editor.open(BOOK, "file:///go.yaml")
+    step = editor.ask("textDocument/definition", book.at("{step: rep|ort"))
+    assert step["range"]["start"] == book.at("- step: |report\n")["position"]
+    label = editor.ask("textDocument/definition", book.at("to: or|ders"))
+    assert label["range"]["start"] == book.at("- name: |orders")["position"]
+
+
+def test_renaming_a_step_renames_it_everywhere(editor: Editor) -> None:
+    book = editor.open(BOOK, "file:///rename.yaml")
+    edit = editor.ask("textDocument/rename", {**book.at("- step: fe|tch"), "newName": "read_orders"})
+    text = book.edited(_in_utf16(edit["changes"][book.uri], BOOK))
+    assert text == BOOK.replace("step: fetch", "step: read_orders").replace(
+        "{{ fetch.data", "{{ read_orders.data"
+    )
+    book.type(text)
+    assert book.findings() == []
+
+
+def test_renaming_a_label_stays_in_its_step(editor: Editor) -> None:
+    book = editor.open(BOOK, "file:///label.yaml")
+    edit = editor.ask("textDocument/rename", {**book.at("- name: or|ders"), "newName": "page"})
+    assert book.edited(edit["changes"][book.uri]) == (
+        BOOK.replace("name: orders", "name: page")
+        .replace("to: orders", "to: page")
+        .replace("{{ orders.data", "{{ page.data")
+    )
+
+
+def test_a_name_that_no_template_could_read_is_refused(editor: Editor) -> None:
+    book = editor.open(BOOK, "file:///bad.yaml")
+    with pytest.raises(RuntimeError, match="is no name"):
+        editor.ask("textDocument/rename", {**book.at("- step: fe|tch"), "newName": "two words"})
+
+
+def test_a_word_that_was_meant_is_one_click_away(editor: Editor) -> None:
+    book = editor.open(BOOK.replace("    desc: Reads", "    descc: Reads"), "file:///fix.yaml")
+    (finding,) = [one for one in book.findings() if one["code"] == "unknown-key"]
+    action, *_ = editor.ask(
+        "textDocument/codeAction",
+        {"textDocument": {"uri": book.uri}, "range": finding["range"], "context": {"diagnostics": [finding]}},
+    )
+    assert book.edited(action["edit"]["changes"][book.uri]) == BOOK
+
+
+def test_older_spellings_are_rewritten_with_one_click(editor: Editor) -> None:
+    older = BOOK.replace(
+        'input: {rows: "{{ orders.data }}", code: "result = len(rows)"}',
+        'input: {rows: "{{ orders.data }}"}\n        code: "result = len(rows)"',
+    )
+    book = editor.open(older, "file:///older.yaml")
+    (finding,) = [one for one in book.findings() if one["code"].startswith("deprecated")]
+    action, *_ = editor.ask(
+        "textDocument/codeAction",
+        {"textDocument": {"uri": book.uri}, "range": finding["range"], "context": {"diagnostics": [finding]}},
+    )
+    book.type(action["edit"]["changes"][book.uri][0]["newText"])
+    assert book.findings() == []
+
+
+def test_steps_are_the_outline_and_fold(editor: Editor) -> None:
+    book = editor.open(BOOK, "file:///outline.yaml")
+    document = {"textDocument": {"uri": book.uri}}
+    outline = editor.ask("textDocument/documentSymbol", document)
+    assert [(step["name"], [task["name"] for task in step["children"]]) for step in outline] == [
+        ("fetch", ["orders", "keep"]),
+        ("report", ["noop"]),
+    ]
+    folds = editor.ask("textDocument/foldingRange", document)
+    assert [(fold["startLine"], fold["endLine"]) for fold in folds] == [(7, 24), (25, 26)]
+
+
+def test_the_graph_of_an_open_playbook_can_be_drawn(editor: Editor) -> None:
+    book = editor.open(BOOK, "file:///graph.yaml")
+    drawn = editor.ask("workspace/executeCommand", {"command": "noetl.graph", "arguments": [book.uri]})
+    assert [step["step"] for step in drawn["steps"]] == ["fetch", "report"]
+
+
+def test_a_long_playbook_is_checked_within_moments(editor: Editor) -> None:
+    """The measured figure is in the documentation; here only that it is no matter of seconds."""
+    steps = "".join(
+        f'  - step: s{n}\n    tool: {{kind: noop}}\n    next: {{arcs: [{{step: s{n + 1}, when: "{{{{ event.ok }}}}"}}]}}\n\n'
+        for n in range(250)
+    )
+    text = f"{BOOK.partition('workflow:')[0]}workflow:\n{steps}  - step: s250\n    tool: {{kind: noop}}\n"
+    book = editor.open(text, "file:///long.yaml")
+    book.findings()
+    began = time.monotonic()
+    book.type(text.replace("step: s250\n", "step: s25x\n"))
+    assert {one["code"] for one in book.findings()} >= {"unknown-step"}
+    assert time.monotonic() - began < 20
+
+
+def _in_utf16(edits: list[dict[str, object]], text: str) -> list[dict[str, object]]:
+    """Edits with their columns as characters: the protocol counts a character beyond the first plane twice."""
+    lines = text.split("\n")
+    for edit in edits:
+        for end in ("start", "end"):
+            place = edit["range"][end]  # type: ignore[index]
+            units = lines[place["line"]].encode("utf-16-le")[: 2 * place["character"]]
+            place["character"] = len(units.decode("utf-16-le"))
+    return edits

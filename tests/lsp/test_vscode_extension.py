@@ -1,0 +1,26 @@
+"""The extension starts what there is: its entry, its command and its settings are the ones that it names."""
+
+import json
+from pathlib import Path
+
+from noetl import __version__
+from noetl.cli.main import COMMANDS
+
+FOLDER = Path(__file__).resolve().parents[2] / "editors" / "vscode"
+PACKAGE = json.loads((FOLDER / "package.json").read_text())
+CODE = (FOLDER / PACKAGE["main"]).read_text()
+
+
+def test_it_starts_a_command_that_exists() -> None:
+    assert 'args: ["lsp"]' in CODE
+    assert any("lsp" in commands for commands in COMMANDS.values())
+
+
+def test_what_it_declares_it_uses() -> None:
+    declared = PACKAGE["contributes"]
+    assert all(f'"{name.partition(".")[2]}"' in CODE for name in declared["configuration"]["properties"])
+    assert all(f'registerCommand("{entry["command"]}"' in CODE for entry in declared["commands"])
+
+
+def test_it_is_of_this_release() -> None:
+    assert __version__.startswith(PACKAGE["version"])
