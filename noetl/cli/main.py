@@ -36,6 +36,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "register": "register playbooks, as `catalog register` does",
         "credential": "store secrets that playbooks use by name",
         "schedule": "start playbooks by the clock: cron and intervals",
+        "backfill": "ticks of the past that are made up for: watch and pause them",
         "trigger": "start playbooks by webhooks and NATS subjects",
         "notification": "who is told when executions fail, end, wait or are late",
         "token": "make, list and delete the tokens that a server lets in",

@@ -1,37 +1,28 @@
-"""Schedules: when their ticks are, and starting what is due. The store's clock decides, never this process's.
+"""Schedules: keeping them, and deciding about their ticks. The store's clock decides, never this process's.
 
-An execution is started first, under the key of its tick, and the schedule goes on afterwards: after a crash
-in between the same tick finds its execution again. The same holds for several servers over one store.
+What becomes of a tick is decided in the transaction that lets its schedule go on to the next one: of several
+servers one does it. Starting what was decided is the tick runner's.
 """
 
 import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from noetl.control.ticks import next_tick, tick_trigger, zone
-from noetl.core.event import iso
-from noetl.errors import BackendError, Conflict, NoetlError, NotFound, RequestError
+from noetl.control.tick_decision import decide_ticks, skipped_words
+from noetl.control.tick_runner import StartAsked, Tell, TickRunner
+from noetl.control.ticks import next_tick, zone
+from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.front import Ask, Started
-from noetl.ports.schedule import (
-    NAME_PATTERN,
-    Fired,
-    Schedule,
-    ScheduleAsk,
-    Skipped,
-)
+from noetl.ports.schedule import CATCH_UPS, NAME_PATTERN, OVERLAPS, Fired, Schedule, ScheduleAsk
 from noetl.ports.store import Store
-
-if TYPE_CHECKING:
-    pass
+from noetl.ports.tick import Tick, schedule_owner
 
 _LOG = logging.getLogger("noetl.schedules")
-LATE_MS = 60_000  # a tick that is later than this was missed
-COUNTED = 10_000  # ticks of a cron expression that are counted one by one
 AT_ONCE = 100
-StartAsked = Callable[[Ask], Awaitable[Started]]
+ROUNDS = 100  # ticks of one schedule that are decided before others have their turn
+OLDER_CATCH_UPS = {"one": "latest", "skip": "none"}  # as earlier releases say it
 FindAsked = Callable[[Ask], Awaitable[object]]
 
 
@@ -45,19 +36,23 @@ def check_name(name: str, what: str) -> None:
 class ScheduleBook:
     """The schedules of a store: a part of the front."""
 
-    def __init__(self, store: Store, start: StartAsked, find: FindAsked) -> None:
+    def __init__(self, store: Store, start: StartAsked, find: FindAsked, tell: Tell) -> None:
         self._store, self._start_playbook, self._find_playbook = store, start, find
+        self._runner = TickRunner(store, start, tell)
 
     async def put_schedule(self, ask: ScheduleAsk, *, new: bool = False) -> Schedule:
         """Keep a schedule; raises RequestError when it makes no sense, Conflict when it is to be new."""
         check_name(ask.name, "schedule")
-        if ask.catch_up not in ("one", "skip"):
-            raise RequestError(f"catch_up is '{ask.catch_up}'", hint="it is one, or skip")
+        fields = msgspec.structs.asdict(ask)
+        fields["catch_up"] = OLDER_CATCH_UPS.get(ask.catch_up, ask.catch_up)
+        for field, words in (("catch_up", CATCH_UPS), ("overlap", OVERLAPS)):
+            if fields[field] not in words:
+                raise RequestError(f"{field} is '{fields[field]}'", hint=f"one of {', '.join(words)}")
         existing = await self._existing_schedule(ask.name)
         # One whose playbook is gone can still be paused.
         if existing is None or (existing.path, existing.version) != (ask.path, ask.version):
             await self._find_playbook(Ask(path=ask.path, version=ask.version))
-        schedule = Schedule(**msgspec.structs.asdict(ask), created_at=await self._store.clock())
+        schedule = Schedule(**fields, created_at=await self._store.clock())
         zone(schedule.timezone)
         following = _following(schedule, existing)
         schedule.next_at = following if schedule.enabled else None
@@ -78,6 +73,10 @@ class ScheduleBook:
     async def schedule(self, name: str) -> Schedule:
         return await self._store.schedule(name)
 
+    async def schedule_ticks(self, name: str, limit: int = 100, before: int | None = None) -> Sequence[Tick]:
+        await self._store.schedule(name)
+        return await self._store.ticks(schedule_owner(name), limit, before)
+
     async def delete_schedule(self, name: str) -> None:
         await self._store.delete_schedule(name)
 
@@ -95,78 +94,36 @@ class ScheduleBook:
         )
 
     async def fire_schedules(self) -> None:
-        """Start what is due, each tick once; raises BackendError when that has to be tried again."""
+        """Decide what is due and start it, each tick once; raises BackendError to be called again."""
         trouble: BackendError | None = None
+        await self._runner.note_ended()  # so that no tick is skipped for one that is over
         for schedule in await self._store.due_schedules(AT_ONCE):
-            tick = schedule.next_at
-            if tick is None:
-                continue
             try:
-                await self._store.advance_schedule(schedule.name, tick, await self._fired(schedule, tick))
+                await self._decide(schedule)
             except BackendError as error:  # this one stays due; those behind it need not wait for it
                 trouble = error
+        await self._runner.tend()
         if trouble is not None:
             raise trouble
 
-    async def _fired(self, schedule: Schedule, tick: int) -> Fired:
-        now = await self._store.clock()
-        fired = Fired(None, tick)
-        try:
-            fired.next_at = next_tick(schedule, now)
-            missed = schedule.catch_up == "skip" and now - tick > LATE_MS
-            fired.skipped = _skipped(schedule, tick, now, missed=missed)
+    async def _decide(self, schedule: Schedule) -> None:
+        """Decide about what has come of a schedule; `all` has it decided tick by tick."""
+        for _ in range(ROUNDS):
+            tick, now = schedule.next_at, await self._store.clock()
+            if tick is None or tick > now:
+                return
+            open_ticks = await self._store.open_ticks(schedule_owner(schedule.name))
+            try:
+                fired, ticks = decide_ticks(schedule, now, open_ticks)
+            except RequestError as error:  # its times make no sense any more: a time zone that is gone
+                fired, ticks = Fired(None, tick, error=error.message), []
+            if not await self._store.advance_schedule(schedule.name, tick, fired, ticks):
+                return  # another server was quicker, or it was changed
             if fired.skipped is not None:
                 _LOG.warning("schedule %s: %s", schedule.name, skipped_words(fired.skipped))
-            if missed:
-                fired.error = f"the tick of {iso(tick)} was skipped: no server ran then"
-            else:
-                fired.execution = await self._begun(schedule, tick)
-        except BackendError:
-            raise
-        except NoetlError as error:
-            fired.error = error.message
-        return fired
-
-    async def _begun(self, schedule: Schedule, tick: int) -> str:
-        key = f"schedule/{schedule.name}/{iso(tick)}"
-        ask = Ask(path=schedule.path, version=schedule.version, workload=schedule.workload)
-        ask.idempotency_key, ask.by = key, f"schedule {schedule.name}"
-        ask.trigger = tick_trigger(schedule, tick)
-        try:
-            return (await self._start_playbook(ask)).execution_id
-        except Conflict:  # it was fired already, and playbook or workload changed since
-            summary = await self._store.by_key(key)
-            if summary is None:
-                raise
-            return summary.execution_id
-
-
-def _skipped(schedule: Schedule, tick: int, now: int, *, missed: bool) -> Skipped | None:
-    """The ticks up to now that start nothing: those behind the due one, and with `missed` that one too."""
-    behind = next_tick(schedule, tick)
-    if behind > now and not missed:
-        return None
-    count, last = (1, tick) if missed else (0, tick)
-    if schedule.every_s is not None:
-        count += (now - tick) // (schedule.every_s * 1000)
-        last = tick + (now - tick) // (schedule.every_s * 1000) * schedule.every_s * 1000
-    else:
-        moment = behind
-        while moment <= now and count < COUNTED:
-            count, last, moment = count + 1, moment, next_tick(schedule, moment)
-    why = "no server ran then" if missed else "an earlier tick was due as well, and one execution is started"
-    if count >= COUNTED and schedule.every_s is None:
-        why += f"; more than {COUNTED} are not counted"
-    total = count + (schedule.skipped.total if schedule.skipped else 0)
-    return Skipped(count, tick if missed else behind, last, why, total)
-
-
-def skipped_words(skipped: Skipped) -> str:
-    """Which ticks started nothing, in words."""
-    if skipped.count == 1:
-        return f"the tick of {iso(skipped.first_at)} was skipped: {skipped.why}"
-    span = f"from {iso(skipped.first_at)} to {iso(skipped.last_at)}"
-    return f"{skipped.count} ticks {span} were skipped: {skipped.why}"
+            if fired.next_at is None or fired.next_at > now:
+                return
+            schedule = await self._store.schedule(schedule.name)
 
 
 def _following(schedule: Schedule, existing_schedule: Schedule | None) -> int:

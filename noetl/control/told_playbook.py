@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
-from noetl.control.schedules import StartAsked
+from noetl.control.tick_runner import StartAsked
 from noetl.errors import Conflict
 from noetl.json_value import Json
 from noetl.ports.front import Ask

@@ -10,7 +10,8 @@ from typing import Protocol
 
 import msgspec
 
-from noetl.control.schedules import FindAsked, StartAsked, check_name
+from noetl.control.schedules import FindAsked, check_name
+from noetl.control.tick_runner import StartAsked
 from noetl.errors import Conflict, Denied, NotFound, RequestError
 from noetl.json_value import Json, JsonObject
 from noetl.ports.bearer import SECRET_BYTES, digest

@@ -19,6 +19,7 @@ from noetl.ports.bearer import Scope
 from noetl.ports.notification import Delivery, Notification, NotificationAsk, Notifications
 from noetl.ports.schedule import ByName, Schedule, ScheduleAsk, Trigger, TriggerAsk
 from noetl.ports.store import AccessToken, Find, Listed, PlaybookText, Projection, Row, Summary
+from noetl.ports.tick import Backfill, BackfillAsk, BackfillWish, PlannedBackfill, Tick
 
 
 class Ask(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -322,6 +323,30 @@ class Schedules(ByName, Protocol):
     async def run_schedule(self, name: str, by: str = "cli") -> Started:
         """Start at once what a schedule starts."""
 
+    async def schedule_ticks(self, name: str, limit: int = 100, before: int | None = None) -> Sequence[Tick]:
+        """What became of the ticks of a schedule, the newest first."""
+
+
+class Backfills(Protocol):
+    """Ticks of the past that are made up for. Unknown ids raise NotFound."""
+
+    async def add_backfill(self, ask: BackfillAsk) -> PlannedBackfill:
+        """Make up for the ticks of a span; raises RequestError for a span that makes no sense."""
+
+    async def backfills(self) -> Sequence[Backfill]:
+        """Backfills with their progress, the newest first."""
+
+    async def backfill(self, backfill_id: str) -> Backfill:
+        """One backfill, and how far it is."""
+
+    async def backfill_ticks(
+        self, backfill_id: str, limit: int = 100, before: int | None = None
+    ) -> Sequence[Tick]:
+        """What became of its ticks, the newest first."""
+
+    async def control_backfill(self, backfill_id: str, wish: BackfillWish) -> Backfill:
+        """Pause, resume or cancel it; raises Conflict when it is over."""
+
 
 class Triggers(ByName, Protocol):
     """What starts executions by a message. Unknown names raise NotFound."""
@@ -355,7 +380,18 @@ class Telling(Notifications, Protocol):
         """Tell something again, at once and under the same key; how that attempt went."""
 
 
-class Front(Playbooks, Executions, Readings, Credentials, Tokens, Schedules, Triggers, Telling, Protocol):
+class Front(
+    Playbooks,
+    Executions,
+    Readings,
+    Credentials,
+    Tokens,
+    Schedules,
+    Backfills,
+    Triggers,
+    Telling,
+    Protocol,
+):
     """All of it."""
 
     async def workers(self) -> Sequence[Worker]:

@@ -21,6 +21,8 @@ EVERY_MOST_S = 366 * 24 * 3600
 CRON_LENGTH = 200
 SECRET_LEAST = 16
 SUBJECT_LENGTH = 255
+CATCH_UPS = ("none", "latest", "all")
+OVERLAPS = ("skip", "queue", "allow", "replace")
 
 StandingName = Annotated[str, Meta(pattern=NAME_PATTERN)]
 PlaybookPath = Annotated[str, Meta(min_length=1, max_length=512)]
@@ -48,7 +50,8 @@ class ScheduleBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     timezone: Annotated[str, Meta(min_length=1, max_length=64)] = "UTC"
     every_s: Annotated[int, Meta(ge=1, le=EVERY_MOST_S)] | None = None
     enabled: bool = True
-    catch_up: Literal["one", "skip"] = "one"  # of ticks that passed while no server ran
+    catch_up: Literal["none", "latest", "all", "one", "skip"] = "latest"  # of ticks that nobody saw
+    overlap: Literal["skip", "queue", "allow", "replace"] = "skip"  # while an earlier tick is not over
 
 
 class ScheduleAsk(ScheduleBody, kw_only=True):
@@ -143,9 +146,6 @@ class ScheduleStore(ByName, Protocol):
 
     async def due_schedules(self, limit: int = 100) -> Sequence[Schedule]:
         """Schedules whose next tick has come, those that wait longest first."""
-
-    async def advance_schedule(self, name: str, expected: int, fired: Fired) -> bool:
-        """Go on to the next tick while it is still the expected one that is next; False when it is not."""
 
     async def put_trigger(self, trigger: Trigger, *, new: bool = False) -> bool:
         """Keep a trigger, in the place of one that has the name; `new`: unless there is one, then False."""

@@ -27,6 +27,7 @@ from noetl.ports.schedule import (
     TriggerBody,
 )
 from noetl.ports.store import AccessToken, PlaybookText, Projection, Row, Snapshot, Summary
+from noetl.ports.tick import Backfill, Tick
 
 CredentialName = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_.-]{0,127}$")]
 
@@ -367,6 +368,29 @@ ScheduleItem = part_of(
     created_at=Moment,
     skipped=SkippedTicks | None,
 )
+TickItem = part_of(
+    "TickItem",
+    Tick,
+    "A tick, and what became of it.",
+    without={"owner"},
+    defaults=False,
+    tick=Moment,
+    at=Moment,
+)
+TickPage = page_of("TickPage", TickItem, "Ticks, the newest first, and where the next page begins.")
+BackfillItem = part_of(
+    "BackfillItem",
+    Backfill,
+    "A backfill, and how many of its ticks stand how.",
+    without={"first_at", "last_at"},
+    defaults=False,
+    created_at=Moment,
+    **{"from": Moment, "to": Moment},
+)
+BackfillAnswer = part_of(
+    "BackfillAnswer", BackfillItem, "A backfill; of a dry run, its ticks.", defaults=False, ticks=list[Moment]
+)
+BackfillPage = page_of("BackfillPage", BackfillItem, "Backfills, the newest first.")
 SchedulePage = page_of("SchedulePage", ScheduleItem, "Schedules by name, and where the next page begins.")
 
 

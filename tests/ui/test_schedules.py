@@ -36,7 +36,7 @@ def test_ticks_that_started_nothing_are_told_with_how_many_and_why(server: Serve
     page.goto("/schedules")
     row = page.get_by_role("region", name="Schedules").locator("tbody tr", has_text="hourly")
     expect(row).to_contain_text("3 ticks were skipped")
-    expect(row).to_contain_text("an earlier tick was due as well, and one execution is started")
+    expect(row).to_contain_text("a later tick was due as well, and one execution is started")
     expect(row).not_to_contain_text("so far")
     server.let_pass("hourly", hours=3)
     expect(row).to_contain_text("2 ticks were skipped")

@@ -7,11 +7,12 @@ from urllib.parse import quote
 import msgspec
 
 from noetl.adapters.http.client import Client
-from noetl.adapters.http.moment import with_ms
+from noetl.adapters.http.moment import ms, with_ms
 from noetl.adapters.http.problem import error_of
 from noetl.json_value import Json, JsonObject
 from noetl.ports.front import NewTrigger, Started, WebhookCall
 from noetl.ports.schedule import Schedule, ScheduleAsk, Trigger, TriggerAsk
+from noetl.ports.tick import Backfill, BackfillAsk, BackfillWish, PlannedBackfill, Tick
 
 PAGE = 500
 SECRET_HEADER, SIGNATURE_HEADER, KEY_HEADER = "X-Noetl-Secret", "X-Hub-Signature-256", "Idempotency-Key"
@@ -55,6 +56,35 @@ class HttpSchedules:
     async def run_schedule(self, name: str, by: str = "cli") -> Started:
         """Start at once what a schedule starts; the server says who asked."""
         return started_of(await self.client.ask("POST", f"/schedules/{segment(name)}/run"))
+
+    async def schedule_ticks(self, name: str, limit: int = 100, before: int | None = None) -> Sequence[Tick]:
+        return await self._ticks(f"/schedules/{segment(name)}/ticks", f"schedule/{name}", limit, before)
+
+    async def _ticks(self, place: str, owner: str, limit: int, before: int | None) -> list[Tick]:
+        query = {"limit": limit, "cursor": before}
+        page = await self.client.ask("GET", place, query=query)
+        return [
+            msgspec.convert({**with_ms(one, "tick", "at"), "owner": owner}, Tick) for one in page["items"]
+        ]
+
+    async def add_backfill(self, ask: BackfillAsk) -> PlannedBackfill:
+        answer = await self.client.ask("POST", "/backfills", body=body_of(ask))
+        return PlannedBackfill(_backfill(answer), [ms(tick) for tick in answer["ticks"]])
+
+    async def backfills(self) -> Sequence[Backfill]:
+        return [_backfill(one) for one in (await self.client.ask("GET", "/backfills"))["items"]]
+
+    async def backfill(self, backfill_id: str) -> Backfill:
+        return _backfill(await self.client.ask("GET", f"/backfills/{segment(backfill_id)}"))
+
+    async def backfill_ticks(
+        self, backfill_id: str, limit: int = 100, before: int | None = None
+    ) -> Sequence[Tick]:
+        place = f"/backfills/{segment(backfill_id)}/ticks"
+        return await self._ticks(place, f"backfill/{backfill_id}", limit, before)
+
+    async def control_backfill(self, backfill_id: str, wish: BackfillWish) -> Backfill:
+        return _backfill(await self.client.ask("POST", f"/backfills/{segment(backfill_id)}/{wish}"))
 
     async def put_trigger(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:
         """Keep a trigger; the server says who asked."""
@@ -112,6 +142,14 @@ def _schedule(item: Mapping[str, object]) -> Schedule:
     if isinstance(skipped, dict):
         fields["skipped"] = with_ms(skipped, "from", "to")
     return msgspec.convert(fields, Schedule)
+
+
+def _backfill(item: Mapping[str, object]) -> Backfill:
+    fields = with_ms(item, "from", "to", "created_at")
+    known = {"schedule": None, "version": None, "cron": None, "every_s": None}
+    return msgspec.convert(
+        {**known, **fields, "first_at": fields.pop("from"), "last_at": fields.pop("to")}, Backfill
+    )
 
 
 def _trigger(item: Mapping[str, object]) -> Trigger:

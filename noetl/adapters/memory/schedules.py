@@ -4,17 +4,20 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
+from noetl.adapters.memory.ticks import MemoryTicks
 from noetl.ports.schedule import Fired, Schedule, Trigger, unknown_schedule, unknown_trigger
+from noetl.ports.tick import Tick, schedule_owner
 
 KEPT = ("last_at", "last_execution", "last_error", "created_at", "by", "skipped")
 
 
-class MemorySchedules:
+class MemorySchedules(MemoryTicks):
     """The part of the store in memory that keeps what starts executions."""
 
     _now: Callable[[], int]
 
     def __init__(self) -> None:
+        super().__init__()
         self._schedules: dict[str, Schedule] = {}
         self._triggers: dict[str, Trigger] = {}
 
@@ -42,6 +45,7 @@ class MemorySchedules:
     async def delete_schedule(self, name: str) -> None:
         if self._schedules.pop(name, None) is None:
             raise unknown_schedule(name)
+        self.drop_ticks(schedule_owner(name))
 
     async def due_schedules(self, limit: int = 100) -> Sequence[Schedule]:
         now = self._now()
@@ -52,14 +56,24 @@ class MemorySchedules:
         ]
         return [replace(self._schedules[name]) for _, name in sorted(due)[:limit]]
 
-    async def advance_schedule(self, name: str, expected: int, fired: Fired) -> bool:
+    async def advance_schedule(
+        self, name: str, expected: int, fired: Fired, ticks: Sequence[Tick] = ()
+    ) -> bool:
         schedule = self._schedules.get(name)
         if schedule is None or schedule.next_at != expected:
             return False
         schedule.next_at, schedule.last_at, schedule.last_error = fired.next_at, fired.last_at, fired.error
         schedule.last_execution = fired.execution or schedule.last_execution
         schedule.skipped = fired.skipped or schedule.skipped
+        self.add_ticks(ticks)
+        self.forget_ticks(schedule_owner(name))
         return True
+
+    async def note_tick(self, name: str, tick: int, execution: str | None, error: str | None) -> None:
+        schedule = self._schedules.get(name)
+        if schedule is not None and schedule.last_at == tick:
+            schedule.last_execution = execution or schedule.last_execution
+            schedule.last_error = error
 
     async def put_trigger(self, trigger: Trigger, *, new: bool = False) -> bool:
         existing_trigger = self._triggers.get(trigger.name)

@@ -4,26 +4,26 @@
 select coalesce($1::bigint, now_ms())
 
 -- name: put_schedule
-insert into schedules (name, path, version, workload, cron, timezone, every_s, enabled, catch_up, next_at, last_at,
+insert into schedules (name, path, version, workload, cron, timezone, every_s, enabled, catch_up, overlap, next_at, last_at,
   last_execution, last_error, created_at, made_by, skipped)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
 on conflict (name) do update set path = excluded.path, version = excluded.version, workload = excluded.workload,
   cron = excluded.cron, timezone = excluded.timezone, every_s = excluded.every_s, enabled = excluded.enabled,
-  catch_up = excluded.catch_up, next_at = excluded.next_at
+  catch_up = excluded.catch_up, overlap = excluded.overlap, next_at = excluded.next_at
 
 -- name: add_schedule
-insert into schedules (name, path, version, workload, cron, timezone, every_s, enabled, catch_up, next_at, last_at,
+insert into schedules (name, path, version, workload, cron, timezone, every_s, enabled, catch_up, overlap, next_at, last_at,
   last_execution, last_error, created_at, made_by, skipped)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
 on conflict (name) do nothing returning 1
 
 -- name: schedule
-select name, path, version, workload, cron, timezone, every_s, enabled, catch_up, next_at, last_at, last_execution,
+select name, path, version, workload, cron, timezone, every_s, enabled, catch_up, overlap, next_at, last_at, last_execution,
   last_error, created_at, made_by, skipped
 from schedules where name = $1
 
 -- name: schedules
-select name, path, version, workload, cron, timezone, every_s, enabled, catch_up, next_at, last_at, last_execution,
+select name, path, version, workload, cron, timezone, every_s, enabled, catch_up, overlap, next_at, last_at, last_execution,
   last_error, created_at, made_by, skipped
 from schedules order by name
 
@@ -31,7 +31,7 @@ from schedules order by name
 delete from schedules where name = $1 returning 1
 
 -- name: due_schedules
-select name, path, version, workload, cron, timezone, every_s, enabled, catch_up, next_at, last_at, last_execution,
+select name, path, version, workload, cron, timezone, every_s, enabled, catch_up, overlap, next_at, last_at, last_execution,
   last_error, created_at, made_by, skipped
 from schedules where next_at <= coalesce($1::bigint, now_ms()) order by next_at, name limit $2
 

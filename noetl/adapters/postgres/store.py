@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Self
 
 import asyncpg
@@ -13,6 +15,7 @@ from noetl.adapters.postgres.schema import check, migrate
 from noetl.adapters.postgres.statements import SQL
 from noetl.adapters.postgres.writer import Writer
 from noetl.adapters.sql.store import SqlStore
+from noetl.adapters.sql.ticks import Call
 from noetl.errors import Conflict
 from noetl.ports import store
 
@@ -32,6 +35,11 @@ _CONDITIONS = {
     "start": "id < {}",
 }
 _TYPES = {"since": "bigint", "until": "bigint", "start": "bigint"}
+
+
+def _by_name(calls: Sequence[Call]) -> list[tuple[str, list[tuple[object, ...]]]]:
+    """Calls in order, those of one statement behind one another together: one round trip for all of them."""
+    return [(name, [call.values for call in group]) for name, group in groupby(calls, attrgetter("name"))]
 
 
 class PostgresStore(SqlStore):
@@ -72,6 +80,13 @@ class PostgresStore(SqlStore):
 
     def _names(self, names: Sequence[str]) -> object:
         return list(names)
+
+    async def _together(self, first: Call, then: Sequence[Call]) -> list[asyncpg.Record]:
+        async with self.database.transaction() as connection:
+            rows: list[asyncpg.Record] = await connection.fetch(SQL[first.name], *first.values)
+            for name, values in _by_name(then) if rows else ():
+                await connection.executemany(SQL[name], values)
+        return rows
 
     # The log
 

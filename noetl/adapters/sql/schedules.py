@@ -6,9 +6,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from noetl.ports.schedule import Fired, Schedule, Skipped, Trigger, unknown_schedule, unknown_trigger
+from noetl.adapters.sql.ticks import Call
+from noetl.ports.schedule import Schedule, Skipped, Trigger, unknown_schedule, unknown_trigger
+from noetl.ports.tick import schedule_owner
 
 T = TypeVar("T", Schedule, Trigger)
+# As the release before keeps them, which may run beside this one.
+CATCH_UPS_KEPT = {"latest": "one", "none": "skip"}
+CATCH_UPS_READ = {"one": "latest", "skip": "none"}
 Record = tuple[Any, ...]  # a row: its columns are those that the statement names
 
 
@@ -24,6 +29,10 @@ class SqlSchedules(ABC):
     @abstractmethod
     async def _write(self, name: str, *values: object, again: bool = True) -> Sequence[Record]:
         """The rows of a statement that writes; with `again` it may be repeated when its answer was lost."""
+
+    @abstractmethod
+    async def _together(self, first: Call, then: Sequence[Call]) -> Sequence[Record]:
+        """The rows of the first statement; unless it has none, the others are in the same transaction."""
 
     async def put_schedule(self, schedule: Schedule, *, new: bool = False) -> bool:
         return await self._put("schedule", schedule, new)
@@ -56,7 +65,8 @@ class SqlSchedules(ABC):
         return [_read(Trigger, row) for row in await self._rows("triggers")]
 
     async def delete_schedule(self, name: str) -> None:
-        if not await self._write("delete_schedule", name, again=False):
+        ticks = Call("drop_ticks", (schedule_owner(name),))
+        if not await self._together(Call("delete_schedule", (name,)), [ticks]):
             raise unknown_schedule(name)
 
     async def delete_trigger(self, name: str) -> None:
@@ -66,17 +76,14 @@ class SqlSchedules(ABC):
     async def due_schedules(self, limit: int = 100) -> Sequence[Schedule]:
         return [_read(Schedule, row) for row in await self._rows("due_schedules", self._now(), limit)]
 
-    async def advance_schedule(self, name: str, expected: int, fired: Fired) -> bool:
-        skipped = None if fired.skipped is None else msgspec.json.encode(fired.skipped).decode()
-        values = (name, expected, fired.next_at, fired.last_at, fired.execution, fired.error, skipped)
-        return bool(await self._write("advance_schedule", *values))
-
 
 def _values(entry: Schedule | Trigger) -> list[object]:
     """The columns in order: those of the table are the fields of the shape."""
     fields = {**msgspec.structs.asdict(entry), "workload": msgspec.json.encode(entry.workload).decode()}
     if fields.get("skipped") is not None:
         fields["skipped"] = msgspec.json.encode(fields["skipped"]).decode()
+    if "catch_up" in fields:
+        fields["catch_up"] = CATCH_UPS_KEPT.get(fields["catch_up"], fields["catch_up"])
     return list(fields.values())
 
 
@@ -85,4 +92,6 @@ def _read(kind: type[T], row: Record) -> T:
     if fields.get("skipped") is not None:
         fields["skipped"] = msgspec.json.decode(fields["skipped"], type=Skipped)
     fields["workload"] = msgspec.json.decode(fields["workload"])
+    if "catch_up" in fields:
+        fields["catch_up"] = CATCH_UPS_READ.get(fields["catch_up"], fields["catch_up"])
     return kind(**{**fields, "enabled": bool(fields["enabled"])})

@@ -9,10 +9,11 @@ import msgspec
 
 from noetl.adapters.sql.notifications import SqlNotifications
 from noetl.adapters.sql.schedules import Record
+from noetl.adapters.sql.ticks import SqlTicks
 from noetl.ports import store
 
 
-class SqlStore(SqlNotifications):
+class SqlStore(SqlNotifications, SqlTicks):
     """The statements that are the same for every database but in their text."""
 
     async def _row_of(self, name: str, execution_id: str, *values: object) -> Record:

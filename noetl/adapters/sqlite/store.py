@@ -11,6 +11,7 @@ import msgspec
 from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.sql.schedules import Record
 from noetl.adapters.sql.store import SqlStore
+from noetl.adapters.sql.ticks import Call
 from noetl.adapters.sqlite import jobs
 from noetl.adapters.sqlite import statements as sql
 from noetl.adapters.sqlite.connection import fetch, open_database, schema_version
@@ -18,10 +19,11 @@ from noetl.adapters.sqlite.notifications import NOTIFICATIONS_SQL
 from noetl.adapters.sqlite.presence import Presence
 from noetl.adapters.sqlite.reader import Reader
 from noetl.adapters.sqlite.schedules import SCHEDULES_SQL
+from noetl.adapters.sqlite.ticks import TICKS_SQL
 from noetl.adapters.sqlite.writer import Writer
 from noetl.ports import store
 
-SQL = {**sql.SQL, **SCHEDULES_SQL, **NOTIFICATIONS_SQL}
+SQL = {**sql.SQL, **SCHEDULES_SQL, **NOTIFICATIONS_SQL, **TICKS_SQL}
 DELETED_AT_ONCE = 20  # executions in one transaction, so that others need not wait long
 
 
@@ -48,6 +50,15 @@ class SqliteStore(SqlStore):
 
     def _names(self, names: Sequence[str]) -> object:
         return _json(list(names))
+
+    async def _together(self, first: Call, then: Sequence[Call]) -> list[Record]:
+        def job(connection: apsw.Connection) -> list[Record]:
+            rows = fetch(connection, SQL[first.name], first.values)
+            for call in then if rows else ():
+                fetch(connection, SQL[call.name], call.values)
+            return rows
+
+        return await self._writer.run(job)
 
     # The log
 

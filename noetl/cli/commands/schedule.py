@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from noetl.ports.schedule import Schedule
 
 TICKS = 5
+CATCH_UPS = ["none", "latest", "all"]
+OVERLAPS = ["skip", "queue", "allow", "replace"]
+CatchUp = Literal["none", "latest", "all"]
+Overlap = Literal["skip", "queue", "allow", "replace"]
 
 EPILOG = """\b
 Examples:
@@ -26,6 +30,8 @@ Examples:
   noetl schedule list
   noetl schedule pause nightly
   noetl schedule run nightly
+  noetl schedule history nightly
+  noetl schedule backfill nightly --from 2026-10-01 --to 2026-10-31 --parallel 2
 
 Schedules rest in the store; whichever server runs over it starts what is due, each tick once.
 """
@@ -49,10 +55,17 @@ def command() -> None:
 @options.workload
 @click.option(
     "--catch-up",
-    type=click.Choice(["one", "skip"]),
-    default="one",
+    type=click.Choice(CATCH_UPS),
+    default="latest",
     show_default=True,
-    help="Of ticks that passed while no server ran, fire one, or none.",
+    help="Of ticks that passed while no server ran, start none, the latest, or all.",
+)
+@click.option(
+    "--overlap",
+    type=click.Choice(OVERLAPS),
+    default="skip",
+    show_default=True,
+    help="What becomes of a tick while the execution of an earlier one is not over.",
 )
 @click.option("--paused", is_flag=True, help="Do not begin yet.")
 @options.server
@@ -65,7 +78,8 @@ async def add(
     cron: str | None,
     timezone: str,
     every: int | None,
-    catch_up: Literal["one", "skip"],
+    catch_up: CatchUp,
+    overlap: Overlap,
     paused: bool,
     **start: Unpack[options.WorkloadChoices],
 ) -> None:
@@ -75,6 +89,7 @@ async def add(
 
     ask = ScheduleAsk(by=caller(), name=name, **options.playbook_start(path, start))
     ask.cron, ask.timezone, ask.catch_up, ask.enabled = cron, timezone, catch_up, not paused
+    ask.overlap = overlap
     ask.every_s = None if every is None else every // 1000
     async with connect(make=True) as connection:
         schedule = await connection.front.put_schedule(ask, new=True)
@@ -94,9 +109,8 @@ async def add(
 @click.option("--timezone", metavar="NAME", help="Where its hours are.")
 @click.option("--every", type=Span(), metavar="SPAN", help="An interval instead, as in 30s, 15m or 1d.")
 @options.workload
-@click.option(
-    "--catch-up", type=click.Choice(["one", "skip"]), help="Of ticks that passed, fire one, or none."
-)
+@click.option("--catch-up", type=click.Choice(CATCH_UPS), help="Of ticks that passed, which to start.")
+@click.option("--overlap", type=click.Choice(OVERLAPS), help="While an earlier one is not over.")
 @options.server
 @options.as_json
 async def edit(
@@ -107,7 +121,8 @@ async def edit(
     cron: str | None,
     timezone: str | None,
     every: int | None,
-    catch_up: Literal["one", "skip"] | None,
+    catch_up: CatchUp | None,
+    overlap: Overlap | None,
     **start: Unpack[options.WorkloadChoices],
 ) -> None:
     """Change a schedule in place: what is not given stays. A workload is replaced as a whole."""
@@ -115,7 +130,8 @@ async def edit(
 
     if cron is not None and every is not None:
         raise click.UsageError("a schedule has either --cron or --every")
-    changes: dict[str, object] = {"path": path, "timezone": timezone, "catch_up": catch_up}
+    changes: dict[str, object] = {"path": path, "timezone": timezone}
+    changes |= {"catch_up": catch_up, "overlap": overlap}
     if start["file"] is not None or start["assignments"]:
         changes["workload"] = options.playbook_start(path or "", start)["workload"]
     changes = {
@@ -166,25 +182,112 @@ async def show(name: str, as_json: bool) -> None:
     """Show what a schedule starts and when, and what its last tick did."""
     import msgspec
 
-    from noetl.cli.connection.connection import call_front
-    from noetl.control.schedules import skipped_words
+    from noetl.cli.commands.backfill import tick_words
+    from noetl.cli.connection.connection import connect
+    from noetl.control.tick_decision import skipped_words
     from noetl.control.ticks import next_ticks
     from noetl.ports.schedule import schedule_facts
+    from noetl.ports.tick import tick_facts
 
-    schedule = await call_front(lambda front: front.schedule(name))
+    async with connect() as connection:
+        schedule = await connection.front.schedule(name)
+        ticks = await connection.front.schedule_ticks(name, TICKS)
     if as_json:
-        emit_json(schedule_facts(schedule))
+        emit_json({**schedule_facts(schedule), "ticks": [tick_facts(tick) for tick in ticks]})
         return
     version = f" v{schedule.version}" if schedule.version is not None else ""
     emit(f"{schedule.name}: {schedule_words(schedule)}\nplaybook: {schedule.path}{version}")
     emit(f"workload: {msgspec.json.encode(schedule.workload).decode()}")
-    following = [_local(schedule, tick) for tick in next_ticks(schedule, TICKS)]
+    emit(f"overlap: {schedule.overlap}, catch-up: {schedule.catch_up}")
+    following = _shown(schedule, next_ticks(schedule, TICKS))
     emit(f"next: {(chr(10) + ' ' * 6).join(following) or 'paused'}")
     if schedule.last_at is not None:
         did = schedule.last_error or f"execution {schedule.last_execution}"
         emit(f"last: {_moment(schedule.last_at)}  {did}")
     if schedule.skipped is not None:
         emit(f"skipped: {skipped_words(schedule.skipped)}; {schedule.skipped.total} so far")
+    for tick in ticks:
+        emit(f"tick: {tick_words(tick)}")
+
+
+@command.command("history")
+@click.argument("name")
+@click.option("--limit", type=click.IntRange(1, 500), default=20, show_default=True, help="How many ticks.")
+@options.server
+@options.as_json
+async def history(name: str, limit: int, as_json: bool) -> None:
+    """List what became of the ticks of a schedule, the newest first."""
+    from noetl.cli.commands.backfill import tick_words
+    from noetl.cli.connection.connection import list_from_front
+    from noetl.ports.tick import tick_facts
+
+    ticks = await list_from_front(lambda front: front.schedule_ticks(name, limit))
+    empty = f"no tick of {name} has come yet; noetl schedule show {name} tells the next ones"
+    emit_list(ticks, tick_words, fields=tick_facts, empty=empty, as_json=as_json)
+
+
+@command.command("backfill")
+@click.argument("name", metavar="NAME|PATH")
+@click.option("--from", "from_", metavar="MOMENT", required=True, help="The first moment, as in 2026-10-01.")
+@click.option("--to", metavar="MOMENT", required=True, help="The last moment, as in 2026-10-31T23:59.")
+@click.option("--every", type=Span(), metavar="SPAN", help="Of the playbook PATH: at this interval.")
+@click.option("--cron", metavar="EXPRESSION", help="Of the playbook PATH: at these times.")
+@click.option("--timezone", metavar="NAME", help="Of the playbook PATH: where its hours are.  [default: UTC]")
+@click.option(
+    "--parallel",
+    type=click.IntRange(1, 100),
+    default=1,
+    show_default=True,
+    help="How many executions at a time.",
+)
+@click.option("--dry-run", is_flag=True, help="Only tell the ticks.")
+@options.workload
+@options.server
+@options.as_json
+async def backfill(
+    name: str,
+    *,
+    from_: str,
+    to: str,
+    every: int | None,
+    cron: str | None,
+    timezone: str | None,
+    parallel: int,
+    dry_run: bool,
+    as_json: bool,
+    **start: Unpack[options.WorkloadChoices],
+) -> None:
+    """Make up for the ticks of a span: one execution for each that has none yet."""
+    from noetl.cli.commands.backfill import backfill_words
+    from noetl.cli.connection.connection import connect
+    from noetl.core.event import iso
+    from noetl.ports.tick import BackfillAsk, backfill_facts
+
+    ask = BackfillAsk(from_=from_, to=to, parallel=parallel, dry_run=dry_run, by=caller())
+    given = start["file"] is not None or start["assignments"]
+    ask.workload = options.playbook_start(name, start)["workload"] if given else None
+    ask.version = start["version"]
+    if every is None and cron is None:
+        ask.schedule = name
+    else:
+        ask.path, ask.cron, ask.timezone = name, cron, timezone
+        ask.every_s = None if every is None else every // 1000
+    async with connect() as connection:
+        planned = await connection.front.add_backfill(ask)
+        served = connection.url is not None
+    if as_json:
+        facts = backfill_facts(planned.backfill)
+        emit_json({**facts, "ticks": [iso(tick) for tick in planned.ticks]} if dry_run else facts)
+        return
+    if dry_run:
+        for tick in planned.ticks:
+            emit(iso(tick))
+        note(f"{len(planned.ticks)} ticks; without --dry-run each that has no execution yet gets one")
+        return
+    emit(backfill_words(planned.backfill))
+    if not served:
+        note("a server starts it: noetl server start, or noetl dev")
+    note(f"watch it with: noetl backfill show {planned.backfill.id}")
 
 
 @command.command("delete")
@@ -248,6 +351,21 @@ def schedule_words(schedule: "Schedule") -> str:
     if schedule.cron is None:
         return f"every {schedule.every_s} s"
     return f"'{schedule.cron}' {schedule.timezone}"
+
+
+def _shown(schedule: "Schedule", ticks: list[int]) -> list[str]:
+    """Ticks as clocks in the time zone show them, and where those are changed in between."""
+    from datetime import datetime, timedelta
+
+    from noetl.control.ticks import zone
+
+    where = zone(schedule.timezone)
+    offsets = [datetime.fromtimestamp(tick / 1000, where).utcoffset() or timedelta() for tick in ticks]
+    shown = []
+    for tick, offset, before in zip(ticks, offsets, [*offsets[:1], *offsets], strict=False):
+        way = "forward" if offset > before else "back"
+        shown.append(_local(schedule, tick) + (f"  (clocks go {way} before it)" if offset != before else ""))
+    return shown
 
 
 def _local(schedule: "Schedule", ms: int) -> str:

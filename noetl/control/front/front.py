@@ -13,6 +13,7 @@ from typing import Protocol, cast
 import msgspec
 
 from noetl.control import rerun_request
+from noetl.control.backfills import BackfillBook
 from noetl.control.catalog import Catalog
 from noetl.control.credential_spelling import current_fields
 from noetl.control.deliveries import Deliveries
@@ -58,7 +59,7 @@ from noetl.ports.values import ValueProblem, to_json
 NUL = b"\\u0000"
 MANUAL: TriggerFacts = {"kind": "manual"}
 # Beginnings of keys: one execution for each tick, message or delivery.
-RESERVED_KEYS = ("schedule/", "trigger/", KEY_PREFIX)
+RESERVED_KEYS = ("schedule/", "backfill/", "trigger/", KEY_PREFIX)
 
 Fleet = Callable[[], Awaitable[Sequence[Worker]]]
 
@@ -74,7 +75,7 @@ async def nobody() -> Sequence[Worker]:
     return ()
 
 
-class LocalFront(TokenBook, ScheduleBook, TriggerBook, NotificationBook):
+class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, NotificationBook):
     """Front over an engine of this process; other processes may share its store.
 
     `fleet` tells the workers. `adopts`: an execution that nobody runs is run on here once it was told
@@ -98,7 +99,8 @@ class LocalFront(TokenBook, ScheduleBook, TriggerBook, NotificationBook):
         self._steering, self._adopts = Steering(engine, adopts=adopts), adopts
         self._followers = Followers(engine)
         TokenBook.__init__(self, engine.store, engine.now)
-        ScheduleBook.__init__(self, engine.store, self._started, self._asked)
+        ScheduleBook.__init__(self, engine.store, self._started, self._asked, self.control)
+        BackfillBook.__init__(self, engine.store, self._asked, new_id)
         TriggerBook.__init__(self, engine.store, vault, self._started, self._asked)
         self.sending = Deliveries(engine.store, vault)
         self.told_playbook = ToldPlaybook(self._started, engine.store.by_key)

@@ -4,6 +4,7 @@ from fastapi import APIRouter
 
 from noetl.server.routes import (
     aliases,
+    backfills,
     catalog,
     credentials,
     executions,
@@ -36,4 +37,5 @@ ROUTERS: tuple[APIRouter, ...] = (  # the busiest first: they are tried in order
     tokens.router,
     schedules.router,
     notifications.router,
+    backfills.router,
 )

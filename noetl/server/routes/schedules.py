@@ -30,6 +30,7 @@ from noetl.server.paging import Cursor, Limit, page
 from noetl.server.problem import Problem
 from noetl.server.reply import body_of, front_of, read, reply, require_json
 from noetl.server.route_spec import HOOK_SECRET, HOOK_SIGNATURE, describe, make_router, parameter
+from noetl.server.routes.backfills import before_of, tick_page
 from noetl.server.routes.executions import KEY_PARAMETER, begun_reply, key_of
 from noetl.server.shapes import (
     Begun,
@@ -38,6 +39,7 @@ from noetl.server.shapes import (
     ScheduleChange,
     ScheduleItem,
     SchedulePage,
+    TickPage,
     TriggerChange,
     TriggerItem,
     TriggerPage,
@@ -104,6 +106,14 @@ async def run_schedule(request: Request, name: Name) -> Response:
     """Start at once what a schedule starts; its ticks stay where they are."""
     await _own_schedule(request, name)
     return begun_reply(await front_of(request).run_schedule(name, who_asks(request).name))
+
+
+@router.get("/schedules/{name}/ticks", **describe("read", {200: TickPage}, problems=(404, 422)))
+async def list_ticks(request: Request, name: Name, cursor: Cursor = None, limit: Limit = 100) -> Response:
+    """What became of its ticks, the newest first."""
+    await _own_schedule(request, name)
+    ticks = await front_of(request).schedule_ticks(name, limit + 1, before_of(cursor))
+    return tick_page(ticks, limit)
 
 
 async def _own_schedule(request: Request, name: str) -> Schedule:

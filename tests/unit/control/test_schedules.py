@@ -6,11 +6,14 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec.structs import replace
 
 from noetl.adapters.memory.store import MemoryStore
-from noetl.control.schedules import LATE_MS, ScheduleBook, skipped_words
+from noetl.control.schedules import ScheduleBook
+from noetl.control.tick_decision import CATCH_UP_MOST, LATE_MS, skipped_words
 from noetl.control.ticks import next_tick, next_ticks, previous_tick
 from noetl.core.event import iso
+from noetl.core.message import Control
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.front import Ask, Started
 from noetl.ports.schedule import Schedule, ScheduleAsk, Skipped
@@ -99,7 +102,8 @@ def test_an_interval_keeps_its_beat_however_late_it_is_looked_at(now: int, then:
         ({}, "either a cron expression or an interval", "--every"),
         ({"cron": "0 0 * * *", "every_s": 1}, "either a cron expression or an interval", "--every"),
         ({"every_s": 1, "name": "a b"}, "'a b' is no name", "letters"),
-        ({"every_s": 1, "catch_up": "all"}, "catch_up is 'all'", "skip"),
+        ({"every_s": 1, "catch_up": "some"}, "catch_up is 'some'", "none, latest, all"),
+        ({"every_s": 1, "overlap": "no"}, "overlap is 'no'", "skip, queue, allow, replace"),
     ],
 )
 async def test_a_schedule_that_makes_no_sense_is_refused_with_what_is_wrong(
@@ -119,7 +123,23 @@ class World:
         self.asked: list[Ask] = []
         self.trouble: list[Exception] = []
         self.missing = "missing"
-        self.book = ScheduleBook(self.store, self.start, self.find)
+        self.told: list[tuple[str, Control]] = []
+        self.book = self.server()
+
+    def server(self) -> ScheduleBook:
+        return ScheduleBook(self.store, self.start, self.find, self.tell)
+
+    async def tell(self, execution_id: str, wish: Control) -> None:
+        self.told.append((execution_id, wish))
+        await self.end(execution_id, "cancelled")
+
+    async def end(self, execution_id: str, status: str = "completed") -> None:
+        summary = await self.store.summary(execution_id)
+        ended = replace(summary, status=status, ended_at=self.clock.now)
+        self.store._executions[execution_id].summary = ended
+
+    async def history(self, name: str = "s") -> list[tuple[int, str]]:
+        return [(tick.tick, tick.status) for tick in reversed(await self.book.schedule_ticks(name))]
 
     async def find(self, ask: Ask) -> None:
         if ask.path == self.missing:
@@ -137,7 +157,9 @@ class World:
         )
 
     async def put(self, **more: Any) -> Schedule:
-        return await self.book.put_schedule(ScheduleAsk(**{"name": "s", "path": "p", "every_s": 60, **more}))
+        return await self.book.put_schedule(
+            ScheduleAsk(**{"name": "s", "path": "p", "every_s": 60, "overlap": "allow", **more})
+        )
 
 
 @pytest.fixture
@@ -163,7 +185,7 @@ async def test_a_tick_starts_one_execution_with_what_the_schedule_says(world: Wo
 async def test_servers_that_look_at_once_fire_a_tick_once(world: World) -> None:
     await world.put()
     world.clock.now += 60_000
-    books = [ScheduleBook(world.store, world.start, world.find) for _ in range(5)]
+    books = [world.server() for _ in range(5)]
     await asyncio.gather(*(book.fire_schedules() for book in books))
     assert len(world.asked) == 1
 
@@ -172,33 +194,39 @@ async def test_a_crash_between_start_and_going_on_fires_a_tick_once(world: World
     made = await world.put()
     world.clock.now += 60_000
     due = (await world.store.due_schedules())[0]
-    fired = await world.book._fired(due, made.next_at or 0)  # and the process is gone
-    await world.book.fire_schedules()
+    await world.book._decide(due)  # and the process is gone
+    assert await world.history() == [(made.next_at, "starting")]
+    started = await world.book._runner._execution(due, due, (await world.store.open_ticks())[0])
+    await world.server().fire_schedules()
     assert len(world.asked) == 1
-    assert (await world.store.schedule("s")).last_execution == fired.execution
+    assert (await world.store.schedule("s")).last_execution == started
+    assert await world.history() == [(made.next_at, "running")]
 
 
 async def test_a_tick_that_was_fired_before_its_schedule_changed_is_not_fired_again(world: World) -> None:
-    made = await world.put()
+    await world.put()
     world.clock.now += 60_000
-    fired = await world.book._fired((await world.store.due_schedules())[0], made.next_at or 0)
+    due = (await world.store.due_schedules())[0]
+    await world.book._decide(due)
+    started = await world.book._runner._execution(due, due, (await world.store.open_ticks())[0])
     world.trouble.append(Conflict("the key belongs to another request"))
     await world.book.fire_schedules()
     after = await world.store.schedule("s")
-    assert (after.last_execution, after.last_error) == (fired.execution, None)
+    assert (after.last_execution, after.last_error) == (started, None)
     assert len(world.asked) == 1
 
 
 async def test_ticks_that_nobody_saw_are_fired_as_one_or_skipped(world: World) -> None:
-    made = await world.put(name="one")
+    await world.put(name="one", catch_up="one")  # as earlier releases say latest and none
     await world.put(name="skip", catch_up="skip")
     world.clock.now += 60_000 * 100
     await world.book.fire_schedules()
-    assert [asked.by for asked in world.asked] == ["schedule one"]
+    assert [asked.by for asked in world.asked] == ["schedule one", "schedule skip"]  # neither was late
     for schedule in await world.store.schedules():
         assert schedule.next_at == world.clock.now + 60_000
-        assert schedule.last_at == made.next_at
-    assert "skipped" in ((await world.store.schedule("skip")).last_error or "")
+        assert schedule.last_at == world.clock.now
+    assert [one.catch_up for one in await world.store.schedules()] == ["latest", "none"]
+    assert len(world.asked) == 2
 
 
 async def test_a_tick_that_is_a_little_late_is_not_missed(world: World) -> None:
@@ -208,7 +236,7 @@ async def test_a_tick_that_is_a_little_late_is_not_missed(world: World) -> None:
     assert len(world.asked) == 1
 
 
-@pytest.mark.parametrize("catch_up", ["one", "skip"])
+@pytest.mark.parametrize("catch_up", ["latest", "none"])
 async def test_no_tick_of_a_fast_schedule_passes_without_a_trace(world: World, catch_up: str) -> None:
     made = await world.put(every_s=1, catch_up=catch_up)
     first = made.next_at or 0
@@ -223,7 +251,7 @@ async def test_no_tick_of_a_fast_schedule_passes_without_a_trace(world: World, c
     assert skipped is not None
     assert (skipped.count, skipped.total, after.last_error) == (3, 9, None)
     assert started + skipped.total == ((after.next_at or 0) - first) // 1000
-    assert (skipped.first_at, skipped.last_at) == ((after.last_at or 0) + 1000, (after.next_at or 0) - 1000)
+    assert (skipped.first_at, skipped.last_at) == ((after.last_at or 0) - 3000, (after.last_at or 0) - 1000)
 
 
 async def test_ticks_that_are_skipped_are_told_with_how_many_from_when_to_when_and_why(world: World) -> None:
@@ -240,7 +268,7 @@ async def test_ticks_that_are_skipped_are_told_with_how_many_from_when_to_when_a
 
 
 async def test_ticks_beyond_counting_are_told_as_such(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noetl.control.schedules.COUNTED", 3)
+    monkeypatch.setattr("noetl.control.tick_decision.COUNTED", 3)
     made = await world.put(cron="* * * * *", every_s=None)
     world.clock.now = (made.next_at or 0) + 10 * 60_000
     await world.book.fire_schedules()
@@ -268,7 +296,7 @@ async def test_a_tick_waits_for_a_store_that_is_away(world: World) -> None:
     world.trouble.append(BackendError("away"))
     with pytest.raises(BackendError):
         await world.book.fire_schedules()
-    assert (await world.store.schedule("s")).next_at == made.next_at
+    assert await world.history() == [(made.next_at, "starting")]
     await world.book.fire_schedules()
     assert len(world.asked) == 1
 
@@ -355,3 +383,110 @@ def test_the_tick_before_one_is_the_one_that_leads_to_it(text: str, tick: str, b
 
 def test_the_tick_before_one_of_an_interval_is_an_interval_earlier() -> None:
     assert previous_tick(Schedule(name="s", path="p", every_s=60), 120_000) == 60_000
+
+
+# What becomes of a tick while an earlier one is not over
+
+
+async def two_ticks(world: World, **more: Any) -> list[int]:
+    """Two ticks have come, one after the other; the execution of the first one is not over."""
+    first = (await world.put(**more)).next_at or 0
+    for now in (first, first + 60_000):
+        world.clock.now = now
+        await world.book.fire_schedules()
+    return [first, first + 60_000, first + 120_000]
+
+
+async def next_round(world: World, now: int) -> None:
+    world.clock.now = now
+    await world.book.fire_schedules()
+
+
+async def test_a_tick_is_skipped_while_an_earlier_one_runs_and_says_so(world: World) -> None:
+    first, second, third = await two_ticks(world, overlap="skip")
+    assert await world.history() == [(first, "running"), (second, "skipped")]
+    (skipped, running) = await world.book.schedule_ticks("s")
+    assert skipped.why == f"the tick of {iso(first)} was still running"
+    await world.end(running.execution or "", "failed")
+    await next_round(world, third)
+    assert await world.history() == [(first, "failed"), (second, "skipped"), (third, "running")]
+
+
+async def test_a_queued_tick_starts_when_the_one_before_it_is_over(world: World) -> None:
+    first, second, _ = await two_ticks(world, overlap="queue")
+    assert await world.history() == [(first, "running"), (second, "queued")]
+    assert len(world.asked) == 1
+    await world.end((await world.book.schedule_ticks("s"))[1].execution or "")
+    await world.book.fire_schedules()
+    assert await world.history() == [(first, "completed"), (second, "running")]
+    trigger = world.asked[1].trigger or {}
+    assert (trigger["tick"], trigger["previous_tick"]) == (iso(second), iso(first))
+
+
+async def test_a_tick_that_replaces_cancels_the_one_before_it(world: World) -> None:
+    first, second, _ = await two_ticks(world, overlap="replace")
+    await world.book.fire_schedules()
+    assert await world.history() == [(first, "replaced"), (second, "running")]
+    ((cancelled, wish),) = world.told
+    assert cancelled == (await world.book.schedule_ticks("s"))[1].execution
+    assert (wish.what, wish.by) == ("cancel", "schedule s")
+
+
+async def test_ticks_overlap_where_that_is_allowed(world: World) -> None:
+    first, second, _ = await two_ticks(world, overlap="allow")
+    assert await world.history() == [(first, "running"), (second, "running")]
+
+
+async def test_every_missed_tick_is_made_up_for_one_after_another(world: World) -> None:
+    made = await world.put(catch_up="all", overlap="skip")
+    first = made.next_at or 0
+    world.clock.now = first + 4 * 60_000
+    await world.book.fire_schedules()
+    statuses = [status for _, status in await world.history()]
+    assert statuses == ["running", "queued", "queued", "skipped", "skipped"], "the last two were not late"
+    for _ in range(3):
+        running = [tick for tick in await world.store.open_ticks() if tick.status == "running"]
+        await world.end(running[0].execution or "")
+        await world.book.fire_schedules()
+    assert [(asked.trigger or {})["tick"] for asked in world.asked] == [
+        iso(first + number * 60_000) for number in range(3)
+    ]
+
+
+async def test_of_very_many_missed_ticks_the_newest_are_made_up_for(world: World) -> None:
+    made = await world.put(catch_up="all", every_s=1)
+    world.clock.now = (made.next_at or 0) + 5000 * 1000
+    for _ in range(CATCH_UP_MOST // 100 + 1):
+        await world.book.fire_schedules()
+    after = await world.store.schedule("s")
+    assert len(world.asked) == CATCH_UP_MOST
+    assert after.skipped is not None
+    assert after.skipped.total + len(world.asked) == 5001
+    assert "more than" in after.skipped.why
+
+
+async def test_the_history_is_bounded_and_read_in_pages(world: World) -> None:
+    made = await world.put(every_s=1)
+    for number in range(505):
+        await next_round(world, (made.next_at or 0) + number * 1000)
+        await world.end((await world.store.ticks("schedule/s", 1))[0].execution or "")
+    page = await world.book.schedule_ticks("s", 2)
+    more = await world.book.schedule_ticks("s", 1000, page[-1].tick)
+    assert (page[0].tick - page[1].tick, len(more) + 2) == (1000, 500)
+
+
+async def test_a_deleted_schedule_takes_its_history_along(world: World) -> None:
+    await two_ticks(world, overlap="queue")
+    await world.book.delete_schedule("s")
+    await world.book.fire_schedules()
+    assert await world.store.open_ticks() == []
+    assert len(world.asked) == 1
+
+
+async def test_a_tick_that_cannot_be_started_says_why(world: World) -> None:
+    await world.put()
+    world.clock.now += 60_000
+    world.trouble.append(NotFound("there is no playbook"))
+    await world.book.fire_schedules()
+    (tick,) = await world.book.schedule_ticks("s")
+    assert (tick.status, tick.why, tick.execution) == ("refused", "there is no playbook", None)

@@ -15,6 +15,7 @@ from noetl.ports.bearer import SCOPES, Scope, spelled
 from noetl.ports.front import TokenAsk
 from noetl.ports.notification import NotificationAsk
 from noetl.ports.schedule import ScheduleAsk, TriggerAsk
+from noetl.ports.tick import BackfillAsk
 from noetl.server.access import BRINGS
 from noetl.server.gate import ABOVE_PAGES, PAGES, is_public
 from noetl.server.route_spec import SCOPE, Guarded
@@ -43,8 +44,8 @@ SAYS_NOTHING_OF_OTHERS = ("/tools", "/schema", "/validate", "/session", "/about"
 class Case:
     """A guarded server with one execution of `tests/hello`, and tokens of every sort."""
 
-    def __init__(self, server: Served, execution_id: str) -> None:
-        self.server, self.execution_id = server, execution_id
+    def __init__(self, server: Served, execution_id: str, backfill_id: str) -> None:
+        self.server, self.execution_id, self.backfill_id = server, execution_id, backfill_id
 
     async def token(
         self, *scopes: Scope, prefixes: tuple[str, ...] = (), expires_ms: int | None = None
@@ -57,6 +58,7 @@ class Case:
         values = {
             "execution_id": self.execution_id,
             "other_id": self.execution_id,
+            "backfill_id": self.backfill_id,
             "path:path": "tests/hello",
             "name": "pg",
             "token_id": "0" * 16,
@@ -87,8 +89,10 @@ async def case(tmp_path: Path) -> AsyncIterator[Case]:
         told = NotificationAsk(name="pg", path="tests/hello", target="playbook:tests/hello")
         await front.put_notification(told)
         assert (await front.send_sample("pg")).id == 1
+        span = BackfillAsk(schedule="pg", from_="2025-01-01", to="2025-01-02")
+        backfill = (await front.add_backfill(span)).backfill
         del server.client.headers["Authorization"]
-        yield Case(server, shown["execution_id"])
+        yield Case(server, shown["execution_id"], backfill.id)
 
 
 async def refusals(case: Case, bearer: str | None, wanted: set[int], routes: Any = None) -> list[str]:
@@ -195,11 +199,13 @@ async def _sees_nothing(case: Case, bearer: str, prefix: str) -> None:
             continue
         if ASKS_FOR_ITS_OWN_PROOF in path:
             continue
-        body = {"path": "tests/hello", "playbook": HELLO} if method == "POST" else None
+        body: Any = {"path": "tests/hello", "playbook": HELLO} if method == "POST" else None
         if path.endswith(("/executions", "/execute")):
             body = {"path": "tests/hello"}
         elif path.endswith("/register"):
             body = {"content": HELLO}
+        elif path.endswith("/backfills") and method == "POST":
+            body = {"path": "tests/hello", "every_s": 60, "from": "2026-01-01", "to": "2026-01-01"}
         elif path.endswith("/catalog"):
             body = {"playbook": HELLO}
         elif method == "POST" and "{execution_id}" in path:

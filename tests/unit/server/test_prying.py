@@ -75,7 +75,7 @@ async def test_a_reader_of_everything_sees_no_secret(tmp_path: Path) -> None:
         assert (await server.client.put("/api/v1/credentials/api", json={"token": CANARY})).status_code == 204
         shown = await server.run(USES_A_SECRET)
         assert shown["failures"]
-        case = Case(server, shown["execution_id"])
+        case = Case(server, shown["execution_id"], "0" * 32)
         reader = {"Authorization": f"Bearer {await case.token('read')}"}
         for method, path, _ in GUARDED:
             if method == "GET":

@@ -10,6 +10,8 @@ import pytest
 
 from noetl.ports.bearer import Scope
 from noetl.ports.front import TokenAsk
+from noetl.ports.schedule import Fired
+from noetl.ports.tick import Tick
 from tests.unit.server.serving import HELLO, WAITS, Served, guarded
 
 SECRET = "a secret of some length"
@@ -35,7 +37,7 @@ async def test_a_schedule_is_made_shown_changed_run_and_deleted(server: Served) 
     made = await client.post("/api/v1/schedules", json={**NIGHTLY, "workload": {"name": "you"}})
     assert made.status_code == 201, made.text
     shown = made.json()
-    assert (shown["cron"], shown["enabled"], shown["catch_up"]) == ("0 3 * * *", True, "one")
+    assert (shown["cron"], shown["enabled"], shown["catch_up"]) == ("0 3 * * *", True, "latest")
     assert shown["next_at"].endswith("Z")
     assert (await client.post("/api/v1/schedules", json=NIGHTLY)).status_code == 409
     assert (await client.get("/api/v1/schedules/nightly")).json() == shown
@@ -59,7 +61,8 @@ async def test_a_schedule_is_made_shown_changed_run_and_deleted(server: Served) 
         ({"path": "tests/helo"}, 404, "'tests/helo'"),
         ({"every_s": 60}, 400, "either a cron expression or an interval"),
         ({"name": "a/b"}, 400, "name"),
-        ({"catch_up": "all"}, 400, "catch_up"),
+        ({"catch_up": "some"}, 400, "catch_up"),
+        ({"overlap": "some"}, 400, "overlap"),
         ({"crom": "* * * * *"}, 400, "crom"),
     ],
 )
@@ -219,3 +222,60 @@ async def test_a_token_of_a_prefix_hears_no_subject(guarded_server: Served) -> N
     made = await client.post("/api/v1/triggers", json=body)
     assert made.status_code == 201
     assert (made.json()["secret"], made.json()["hook"]) == (None, None)
+
+
+async def test_what_became_of_ticks_is_read_the_newest_first_and_page_by_page(server: Served) -> None:
+    front, client = server.made.front, server.client
+    await server.register(HELLO)
+    await client.post("/api/v1/schedules", json={"name": "fast", "path": "tests/hello", "every_s": 1})
+    schedule = await server.made.store.schedule("fast")
+    ticks = [
+        Tick(owner="schedule/fast", tick=number * 1000, status="skipped", why="no server ran then")
+        for number in range(3)
+    ]
+    await server.made.store.advance_schedule("fast", schedule.next_at or 0, Fired(1, 1), ticks)
+    first = (await client.get("/api/v1/schedules/fast/ticks?limit=2")).json()
+    assert [item["tick"] for item in first["items"]] == [
+        "1970-01-01T00:00:02.000Z",
+        "1970-01-01T00:00:01.000Z",
+    ]
+    rest = (await client.get(f"/api/v1/schedules/fast/ticks?cursor={first['cursor']}")).json()
+    assert rest == {
+        "items": [
+            {
+                "tick": "1970-01-01T00:00:00.000Z",
+                "status": "skipped",
+                "execution": None,
+                "why": "no server ran then",
+                "at": "1970-01-01T00:00:00.000Z",
+            }
+        ],
+        "cursor": None,
+    }
+    assert (await client.get("/api/v1/schedules/fast/ticks?cursor=x")).status_code == 400
+    assert (await client.get("/api/v1/schedules/no/ticks")).status_code == 404
+    assert len(await front.schedule_ticks("fast")) == 3
+
+
+async def test_a_backfill_is_planned_made_paused_and_cancelled(server: Served) -> None:
+    client = server.client
+    await server.register(HELLO)
+    body = {"path": "tests/hello", "every_s": 3600, "from": "2026-01-01T00:00Z", "to": "2026-01-01T02:00Z"}
+    planned = await client.post("/api/v1/backfills", json={**body, "dry_run": True})
+    assert (planned.status_code, len(planned.json()["ticks"])) == (201, 3)
+    assert (await client.get("/api/v1/backfills")).json()["items"] == []
+    made = (await client.post("/api/v1/backfills", json=body)).json()
+    place = f"/api/v1/backfills/{made['id']}"
+    assert (made["total"], made["counts"], made["status"]) == (3, {"waiting": 3}, "running")
+    assert (await client.post(f"{place}/pause")).json()["status"] == "paused"
+    assert (await client.post(f"{place}/pause")).status_code == 409
+    assert (await client.post(f"{place}/resume")).json()["status"] == "running"
+    assert (await client.post(f"{place}/cancel")).json()["counts"] == {"cancelled": 3}
+    (item,) = (await client.get("/api/v1/backfills")).json()["items"]
+    assert item == (await client.get(place)).json()
+    ticks = (await client.get(f"{place}/ticks?limit=2")).json()
+    assert [tick["status"] for tick in ticks["items"]] == ["cancelled"] * 2
+    assert ticks["cursor"] is not None
+    for wrong in ({**body, "from": "never"}, {**body, "path": None}, {**body, "parallel": 1000}):
+        assert (await client.post("/api/v1/backfills", json=wrong)).status_code == 400
+    assert (await client.get(f"/api/v1/backfills/{'0' * 32}")).status_code == 404

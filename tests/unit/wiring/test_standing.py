@@ -40,10 +40,14 @@ async def test_one_of_two_servers_starts_what_a_message_or_a_tick_asks_for(
         await one.front.put_trigger(
             TriggerAsk(name="orders", kind="nats", path="tests/waits", subject=subject)
         )
-        await other.front.put_schedule(ScheduleAsk(name="tick", path="tests/waits", every_s=1))
+        await other.front.put_schedule(
+            ScheduleAsk(name="tick", path="tests/waits", every_s=1, overlap="allow")
+        )
         ticks = (await started(other, "schedule tick", 2)).count("schedule tick")
         tick = await one.front.schedule("tick")
-        await one.front.put_schedule(ScheduleAsk(name="tick", path="tests/waits", every_s=1, enabled=False))
+        await one.front.put_schedule(
+            ScheduleAsk(name="tick", path="tests/waits", every_s=1, overlap="allow", enabled=False)
+        )
         assert tick.last_error is None
         assert ticks >= 2
         makers = await _told(one, chosen, subject)

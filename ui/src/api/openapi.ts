@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 35ceb99cf9095d28cc51e44f38df3a05d6b4a45e8b03bdcc594709a6ebf15330); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 b44c801eebac00f6ecfbb704d2280320bc82004e14b1ebea1045cea9a22f4a0c); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -94,6 +94,130 @@ export interface paths {
          * @description What this server is: its version, its limits, and what the asker may do.
          */
         get: operations["about_api_v1_about_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/backfills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Backfills
+         * @description Backfills with their progress, the newest first.
+         */
+        get: operations["list_backfills_api_v1_backfills_get"];
+        put?: never;
+        /**
+         * Add Backfill
+         * @description Make up for the ticks of a span: one execution for each that has none; a dry run only tells them.
+         */
+        post: operations["add_backfill_api_v1_backfills_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/backfills/{backfill_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Backfill
+         * @description One backfill, and how far it is.
+         */
+        get: operations["show_backfill_api_v1_backfills__backfill_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/backfills/{backfill_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Backfill
+         * @description Start no more ticks; what has begun goes on.
+         */
+        post: operations["cancel_backfill_api_v1_backfills__backfill_id__cancel_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/backfills/{backfill_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause Backfill
+         * @description Start no more ticks for now; what has begun goes on.
+         */
+        post: operations["pause_backfill_api_v1_backfills__backfill_id__pause_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/backfills/{backfill_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Backfill
+         * @description Go on with a paused backfill.
+         */
+        post: operations["resume_backfill_api_v1_backfills__backfill_id__resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/backfills/{backfill_id}/ticks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Backfill Ticks
+         * @description Its ticks and what became of each, the newest first.
+         */
+        get: operations["list_backfill_ticks_api_v1_backfills__backfill_id__ticks_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1086,6 +1210,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/schedules/{name}/ticks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Ticks
+         * @description What became of its ticks, the newest first.
+         */
+        get: operations["list_ticks_api_v1_schedules__name__ticks_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/schema": {
         parameters: {
             query?: never;
@@ -1468,6 +1612,97 @@ export interface components {
             code: number | null;
             error: string | null;
             ms: number;
+        };
+        /**
+         * BackfillAnswer
+         * @description A backfill; of a dry run, its ticks.
+         */
+        BackfillAnswer: {
+            by: string;
+            counts: {
+                [key: string]: number;
+            };
+            /** @description ISO 8601 in UTC, with milliseconds */
+            created_at: string;
+            cron: string | null;
+            every_s: number | null;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            from: string;
+            id: string;
+            parallel: number;
+            path: string;
+            schedule: string | null;
+            /** @enum {unknown} */
+            status: "cancelled" | "done" | "paused" | "running";
+            ticks: string[];
+            timezone: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            to: string;
+            total: number;
+            version: number | null;
+            workload: Obj;
+        };
+        /**
+         * BackfillBody
+         * @description A backfill that is wanted: of a schedule, or of a playbook with its own cron expression or interval.
+         */
+        BackfillBody: {
+            /** @default null */
+            cron?: string | null;
+            /** @default false */
+            dry_run?: boolean;
+            /** @default null */
+            every_s?: number | null;
+            from: string;
+            /** @default 1 */
+            parallel?: number;
+            /** @default null */
+            path?: string | null;
+            /** @default null */
+            schedule?: string | null;
+            /** @default null */
+            timezone?: string | null;
+            to: string;
+            /** @default null */
+            version?: number | null;
+            /** @default null */
+            workload?: Obj | null;
+        };
+        /**
+         * BackfillItem
+         * @description A backfill, and how many of its ticks stand how.
+         */
+        BackfillItem: {
+            by: string;
+            counts: {
+                [key: string]: number;
+            };
+            /** @description ISO 8601 in UTC, with milliseconds */
+            created_at: string;
+            cron: string | null;
+            every_s: number | null;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            from: string;
+            id: string;
+            parallel: number;
+            path: string;
+            schedule: string | null;
+            /** @enum {unknown} */
+            status: "cancelled" | "done" | "paused" | "running";
+            timezone: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            to: string;
+            total: number;
+            version: number | null;
+            workload: Obj;
+        };
+        /**
+         * BackfillPage
+         * @description Backfills, the newest first.
+         */
+        BackfillPage: {
+            cursor: string | null;
+            items: components["schemas"]["BackfillItem"][];
         };
         /**
          * Begun
@@ -2462,10 +2697,10 @@ export interface components {
          */
         ScheduleBody: {
             /**
-             * @default one
+             * @default latest
              * @enum {unknown}
              */
-            catch_up?: "one" | "skip";
+            catch_up?: "all" | "latest" | "none" | "one" | "skip";
             /** @default null */
             cron?: string | null;
             /** @default true */
@@ -2473,6 +2708,11 @@ export interface components {
             /** @default null */
             every_s?: number | null;
             name: string;
+            /**
+             * @default skip
+             * @enum {unknown}
+             */
+            overlap?: "allow" | "queue" | "replace" | "skip";
             path: string;
             /** @default UTC */
             timezone?: string;
@@ -2487,16 +2727,21 @@ export interface components {
          */
         ScheduleChange: {
             /**
-             * @default one
+             * @default latest
              * @enum {unknown}
              */
-            catch_up?: "one" | "skip";
+            catch_up?: "all" | "latest" | "none" | "one" | "skip";
             /** @default null */
             cron?: string | null;
             /** @default true */
             enabled?: boolean;
             /** @default null */
             every_s?: number | null;
+            /**
+             * @default skip
+             * @enum {unknown}
+             */
+            overlap?: "allow" | "queue" | "replace" | "skip";
             path: string;
             /** @default UTC */
             timezone?: string;
@@ -2512,7 +2757,7 @@ export interface components {
         ScheduleItem: {
             by: string;
             /** @enum {unknown} */
-            catch_up: "one" | "skip";
+            catch_up: "all" | "latest" | "none" | "one" | "skip";
             /** @description ISO 8601 in UTC, with milliseconds */
             created_at: string;
             cron: string | null;
@@ -2523,6 +2768,8 @@ export interface components {
             last_execution: string | null;
             name: string;
             next_at: string | null;
+            /** @enum {unknown} */
+            overlap: "allow" | "queue" | "replace" | "skip";
             path: string;
             skipped: components["schemas"]["SkippedTicks"] | null;
             timezone: string;
@@ -2788,6 +3035,28 @@ export interface components {
             visit: number;
             /** @enum {string} */
             what: "child" | "delay" | "task" | "wait";
+        };
+        /**
+         * TickItem
+         * @description A tick, and what became of it.
+         */
+        TickItem: {
+            /** @description ISO 8601 in UTC, with milliseconds */
+            at: string;
+            execution: string | null;
+            /** @enum {unknown} */
+            status: "cancelled" | "completed" | "failed" | "queued" | "refused" | "replaced" | "running" | "skipped" | "starting" | "waiting";
+            /** @description ISO 8601 in UTC, with milliseconds */
+            tick: string;
+            why: string | null;
+        };
+        /**
+         * TickPage
+         * @description Ticks, the newest first, and where the next page begins.
+         */
+        TickPage: {
+            cursor: string | null;
+            items: components["schemas"]["TickItem"][];
         };
         /**
          * TimelineAnswer
@@ -3221,6 +3490,169 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AboutAnswer"];
+                };
+            };
+        };
+    };
+    list_backfills_api_v1_backfills_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Backfills, the newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackfillPage"];
+                };
+            };
+        };
+    };
+    add_backfill_api_v1_backfills_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BackfillBody"];
+            };
+        };
+        responses: {
+            /** @description A backfill; of a dry run, its ticks. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackfillAnswer"];
+                };
+            };
+        };
+    };
+    show_backfill_api_v1_backfills__backfill_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a backfill */
+                backfill_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A backfill, and how many of its ticks stand how. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackfillItem"];
+                };
+            };
+        };
+    };
+    cancel_backfill_api_v1_backfills__backfill_id__cancel_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a backfill */
+                backfill_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A backfill, and how many of its ticks stand how. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackfillItem"];
+                };
+            };
+        };
+    };
+    pause_backfill_api_v1_backfills__backfill_id__pause_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a backfill */
+                backfill_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A backfill, and how many of its ticks stand how. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackfillItem"];
+                };
+            };
+        };
+    };
+    resume_backfill_api_v1_backfills__backfill_id__resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a backfill */
+                backfill_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A backfill, and how many of its ticks stand how. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackfillItem"];
+                };
+            };
+        };
+    };
+    list_backfill_ticks_api_v1_backfills__backfill_id__ticks_get: {
+        parameters: {
+            query?: {
+                /** @description Where the page before ended */
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The id of a backfill */
+                backfill_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ticks, the newest first, and where the next page begins. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TickPage"];
                 };
             };
         };
@@ -4699,6 +5131,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Begun"];
+                };
+            };
+        };
+    };
+    list_ticks_api_v1_schedules__name__ticks_get: {
+        parameters: {
+            query?: {
+                /** @description Where the page before ended */
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The name of a schedule or trigger */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ticks, the newest first, and where the next page begins. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TickPage"];
                 };
             };
         };

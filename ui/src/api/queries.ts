@@ -198,6 +198,20 @@ export const schedules = () =>
     refetchInterval: 5000,
   })
 
+export const scheduleTicks = (name: string) =>
+  queryOptions({
+    queryKey: ['schedules', name, 'ticks'],
+    queryFn: ({ signal }) => get('/schedules/{name}/ticks', { name }, { limit: 30 }, signal),
+    refetchInterval: 5000,
+  })
+
+export const backfills = () =>
+  queryOptions({
+    queryKey: ['backfills'],
+    queryFn: ({ signal }) => get('/backfills', {}, {}, signal),
+    refetchInterval: 2000,
+  })
+
 export const triggers = () =>
   queryOptions({
     queryKey: ['triggers'],

@@ -10,6 +10,8 @@ const TONES: Record<string, Tone> = {
   cancelled: 'idle',
   cancelling: 'idle',
   skipped: 'idle',
+  replaced: 'idle',
+  starting: 'running',
   not_asked: 'idle',
   running: 'running',
   in_progress: 'running',

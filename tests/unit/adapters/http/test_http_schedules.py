@@ -12,6 +12,7 @@ from noetl.adapters.http.front import HttpFront
 from noetl.errors import Conflict, Denied, NotFound, RequestError
 from noetl.ports.front import WebhookCall
 from noetl.ports.schedule import ScheduleAsk, TriggerAsk
+from noetl.ports.tick import BackfillAsk
 from tests.unit.server.serving import HELLO, Served, served
 
 SECRET = "a secret of some length"
@@ -22,7 +23,7 @@ NIGHTLY = ScheduleAsk(
     workload={"name": "you"},
     cron="0 3 * * *",
     timezone="Europe/Berlin",
-    catch_up="skip",
+    catch_up="none",
 )
 ORDERS = TriggerAsk(name="orders", kind="webhook", path="tests/hello", payload_key="order", secret=SECRET)
 
@@ -44,7 +45,7 @@ async def front(server: Served) -> AsyncIterator[HttpFront]:
 async def test_schedules_are_those_of_the_server(server: Served, front: HttpFront) -> None:
     made = await front.put_schedule(NIGHTLY, new=True)
     assert made == await server.made.front.schedule("nightly") == await front.schedule("nightly")
-    assert (made.timezone, made.workload, made.catch_up) == ("Europe/Berlin", {"name": "you"}, "skip")
+    assert (made.timezone, made.workload, made.catch_up) == ("Europe/Berlin", {"name": "you"}, "none")
     with pytest.raises(Conflict, match="'nightly' already"):
         await front.put_schedule(NIGHTLY, new=True)
     every = replace(NIGHTLY, name="poll", cron=None, timezone="UTC", every_s=60)
@@ -94,3 +95,21 @@ async def test_a_webhook_is_called_as_in_the_process(server: Served, front: Http
         assert (await server.ended(started.execution_id))["workload"]["order"] == {"id": 2}
     with pytest.raises(Denied, match="no such webhook"):
         await front.knock("orders", WebhookCall(body=body, secret="wrong"))
+
+
+async def test_backfills_and_ticks_are_those_of_the_server(server: Served, front: HttpFront) -> None:
+    own = server.made.front
+    await front.put_schedule(NIGHTLY, new=True)
+    ask = BackfillAsk(schedule="nightly", from_="2026-01-01", to="2026-01-03T12:00", parallel=2)
+    planned = await front.add_backfill(replace(ask, dry_run=True))
+    assert len(planned.ticks) == planned.backfill.total
+    made = (await front.add_backfill(ask)).backfill
+    assert made == await own.backfill(made.id) == await front.backfill(made.id)
+    assert await front.backfills() == await own.backfills()
+    assert await front.backfill_ticks(made.id, 2) == await own.backfill_ticks(made.id, 2)
+    assert (await front.control_backfill(made.id, "pause")).status == "paused"
+    with pytest.raises(Conflict, match="is paused: there is nothing to pause"):
+        await front.control_backfill(made.id, "pause")
+    assert await front.schedule_ticks("nightly") == []
+    with pytest.raises(NotFound, match="there is no schedule"):
+        await front.schedule_ticks("no")

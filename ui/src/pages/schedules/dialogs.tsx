@@ -87,6 +87,9 @@ function DialogButtons({ onClose, busy, error }: { onClose: () => void; busy: bo
   )
 }
 
+type Overlap = 'skip' | 'queue' | 'allow' | 'replace'
+type CatchUp = 'none' | 'latest' | 'all'
+
 export function ScheduleDialog({ onClose }: { onClose: () => void }) {
   const client = useQueryClient()
   const [name, setName] = useState('')
@@ -96,12 +99,21 @@ export function ScheduleDialog({ onClose }: { onClose: () => void }) {
   const [cron, setCron] = useState('0 6 * * *')
   const [timezone, setTimezone] = useState('UTC')
   const [every, setEvery] = useState(3600)
+  const [overlap, setOverlap] = useState<Overlap>('skip')
+  const [catchUp, setCatchUp] = useState<CatchUp>('latest')
   const make = useMutation({
     mutationFn: () =>
       post(
         '/schedules',
         {},
-        { name, path, workload, ...(by === 'cron' ? { cron, timezone } : { every_s: every }) },
+        {
+          name,
+          path,
+          workload,
+          overlap,
+          catch_up: catchUp,
+          ...(by === 'cron' ? { cron, timezone } : { every_s: every }),
+        },
       ),
     onSuccess: () => {
       showToast(`created ${name}`)
@@ -160,6 +172,31 @@ export function ScheduleDialog({ onClose }: { onClose: () => void }) {
               />
             </Field>
           )}
+          <div className="grid grid-cols-2 gap-2">
+            <Field label="While an earlier tick is not over">
+              <select
+                className="field"
+                value={overlap}
+                onChange={(event) => setOverlap(event.target.value as Overlap)}
+              >
+                <option value="skip">skip the tick</option>
+                <option value="queue">queue it</option>
+                <option value="allow">run both</option>
+                <option value="replace">cancel the earlier one</option>
+              </select>
+            </Field>
+            <Field label="Of ticks that nobody saw, start">
+              <select
+                className="field"
+                value={catchUp}
+                onChange={(event) => setCatchUp(event.target.value as CatchUp)}
+              >
+                <option value="none">none</option>
+                <option value="latest">the latest</option>
+                <option value="all">all</option>
+              </select>
+            </Field>
+          </div>
         </CommonFields>
         <DialogButtons onClose={onClose} busy={make.isPending} error={make.error} />
       </form>

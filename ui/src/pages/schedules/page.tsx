@@ -14,7 +14,9 @@ import { Ago, exact } from '../../design/time'
 import { showError, showToast } from '../../design/toast'
 import { PageHead } from '../../shell/layout'
 import { useTitle } from '../../shell/title'
+import { BackfillsPanel } from './backfills'
 import { ScheduleDialog, TriggerDialog } from './dialogs'
+import { TickStrip } from './ticks'
 
 export function SchedulesPage() {
   useTitle('Schedules and triggers')
@@ -61,6 +63,7 @@ export function SchedulesPage() {
             }
           </QueryView>
         </section>
+        <BackfillsPanel />
         <section className="panel overflow-x-auto" aria-label="Triggers">
           <h2 className="border-b border-line px-3 py-1.5 font-medium">Triggers</h2>
           <QueryView query={triggersQuery}>
@@ -201,7 +204,7 @@ function PlaybookCell({ path, version }: { path: string; version: number | null 
 
 function ScheduleRow({ item }: { item: Schedule }) {
   const actions = useRowActions('schedules', item.name)
-  const { name, path, version, workload, cron, timezone, every_s, catch_up } = item
+  const { name, path, version, workload, cron, timezone, every_s, catch_up, overlap } = item
   const toggle = () =>
     actions.keep.mutate({
       path,
@@ -211,6 +214,7 @@ function ScheduleRow({ item }: { item: Schedule }) {
       timezone,
       every_s,
       catch_up,
+      overlap,
       enabled: !item.enabled,
     })
   return (
@@ -233,6 +237,9 @@ function ScheduleRow({ item }: { item: Schedule }) {
         ) : (
           `every ${span(every_s ?? 0)}`
         )}
+        <span className="block font-sans text-ink-3">
+          overlap {overlap}, catch up {catch_up}
+        </span>
       </td>
       <td className="td">
         <span className="text-ink-3 sm:hidden">next </span>
@@ -253,6 +260,7 @@ function ScheduleRow({ item }: { item: Schedule }) {
           <span className="block max-w-80 break-words text-xs text-failed">{item.last_error}</span>
         )}
         <SkippedTicks schedule={item} />
+        <TickStrip name={name} />
       </td>
       <RowActions name={name} enabled={item.enabled} actions={actions} toggle={toggle} />
     </tr>

@@ -1,0 +1,64 @@
+"""The statements about ticks and backfills on SQLite. Text only: nothing is executed here."""
+
+TICKS_SQL = {
+    "add_tick": (
+        "INSERT INTO ticks (owner, tick, status, execution, why, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6) "
+        "ON CONFLICT (owner, tick) DO NOTHING"
+    ),
+    "forget_ticks": (
+        "DELETE FROM ticks WHERE owner = ?1 AND status NOT IN ('queued', 'starting', 'running') AND "
+        "tick <= (SELECT tick FROM ticks WHERE owner = ?1 ORDER BY tick DESC LIMIT 1 OFFSET ?2)"
+    ),
+    "ticks": (
+        "SELECT owner, tick, status, execution, why, at FROM ticks WHERE owner = ?1 AND (?2 IS NULL "
+        "OR tick < ?2) ORDER BY tick DESC LIMIT ?3"
+    ),
+    "open_ticks": (
+        "SELECT owner, tick, status, execution, why, at FROM ticks WHERE status IN ('queued', "
+        "'starting', 'running') AND (?1 IS NULL OR owner = ?1) ORDER BY tick, owner"
+    ),
+    "ended_ticks": (
+        "SELECT t.owner, t.tick, n.status, t.execution, t.why, t.at FROM ticks t JOIN executions e ON "
+        "e.execution_id = t.execution JOIN executions n ON n.id = coalesce( (SELECT max(c.id) FROM "
+        "executions c WHERE c.chain = coalesce(e.chain, e.execution_id)), e.id) WHERE t.status = "
+        "'running' AND n.ended_at IS NOT NULL"
+    ),
+    "waiting_ticks": (
+        "SELECT owner, tick, status, execution, why, at FROM ticks WHERE owner = ?1 AND status = "
+        "'waiting' ORDER BY tick LIMIT ?2"
+    ),
+    "move_tick": (
+        "UPDATE ticks SET status = ?4, execution = coalesce(?5, execution), why = ?6, at = ?7 WHERE "
+        "owner = ?1 AND tick = ?2 AND status = ?3 RETURNING 1"
+    ),
+    "tick_counts": "SELECT status, count(*) FROM ticks WHERE owner = ?1 GROUP BY status",
+    "put_backfill": (
+        "INSERT INTO backfills (id, status, created_at, body) VALUES (?1, ?2, ?3, ?4) RETURNING 1"
+    ),
+    "forget_backfills": (
+        "DELETE FROM backfills WHERE id IN ( SELECT id FROM backfills WHERE status IN ('done', "
+        "'cancelled') ORDER BY created_at DESC, id LIMIT -1 OFFSET ?1)"
+    ),
+    "forget_backfill_ticks": (
+        "DELETE FROM ticks WHERE owner LIKE 'backfill/%' AND NOT EXISTS (SELECT 1 FROM backfills "
+        "WHERE 'backfill/' || id = ticks.owner)"
+    ),
+    "backfill": "SELECT id, status, body FROM backfills WHERE id = ?1",
+    "backfills": "SELECT id, status, body FROM backfills ORDER BY created_at DESC, id",
+    "running_backfills": (
+        "SELECT id, status, body FROM backfills WHERE status = 'running' ORDER BY created_at, id"
+    ),
+    "note_tick": (
+        "UPDATE schedules SET last_execution = coalesce(?3, last_execution), last_error = ?4 WHERE "
+        "name = ?1 AND last_at = ?2"
+    ),
+    "drop_ticks": "DELETE FROM ticks WHERE owner = ?1",
+    "move_backfill": (
+        "UPDATE backfills SET status = ?3 WHERE id = ?1 AND status IN (SELECT value FROM "
+        "json_each(?2)) RETURNING 1"
+    ),
+    "cancel_waiting": (
+        "UPDATE ticks SET status = 'cancelled', why = 'the backfill was cancelled', at = ?2 WHERE "
+        "owner = ?1 AND status = 'waiting'"
+    ),
+}

@@ -1,0 +1,107 @@
+// Ticks of the past that are made up for: how far each backfill is, and what can be done about it.
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { post } from '../../api/client'
+import { backfills } from '../../api/queries'
+import type { Backfill } from '../../api/types'
+import { Button } from '../../design/controls'
+import { StatusBadge, solidOf } from '../../design/status'
+import { exact } from '../../design/time'
+import { showError } from '../../design/toast'
+
+export function BackfillsPanel() {
+  const query = useQuery(backfills())
+  const items = query.data?.items ?? []
+  if (items.length === 0) return null
+  return (
+    <section className="panel overflow-x-auto" aria-label="Backfills">
+      <h2 className="border-b border-line px-3 py-1.5 font-medium">Backfills</h2>
+      <table className="w-full border-collapse">
+        <tbody>
+          {items.map((item) => (
+            <BackfillRow key={item.id} item={item} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+type Wish = 'pause' | 'resume' | 'cancel'
+
+function BackfillRow({ item }: { item: Backfill }) {
+  const client = useQueryClient()
+  const act = useMutation({
+    mutationFn: (wish: Wish) =>
+      post(`/backfills/{backfill_id}/${wish}`, { backfill_id: item.id }, {} as never),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['backfills'] }),
+    onError: showError,
+  })
+  const what = item.schedule ?? item.path
+  const open = item.status === 'running' || item.status === 'paused'
+  return (
+    <tr className="border-b border-line last:border-0">
+      <td className="td font-medium">
+        {item.schedule ? item.schedule : <Link href={`/playbooks/${item.path}`}>{item.path}</Link>}
+      </td>
+      <td className="td">
+        <StatusBadge status={item.status} label={item.status} />
+      </td>
+      <td className="td whitespace-nowrap text-xs text-ink-2">
+        {exact(item.from)} – {exact(item.to)}
+      </td>
+      <td className="td w-1/3">
+        <Progress item={item} />
+      </td>
+      <td className="td">
+        <span className="flex justify-end gap-1">
+          {item.status === 'running' && (
+            <Button aria-label={`Pause the backfill of ${what}`} onClick={() => act.mutate('pause')}>
+              Pause
+            </Button>
+          )}
+          {item.status === 'paused' && (
+            <Button aria-label={`Resume the backfill of ${what}`} onClick={() => act.mutate('resume')}>
+              Resume
+            </Button>
+          )}
+          {open && (
+            <Button
+              kind="quiet"
+              aria-label={`Cancel the backfill of ${what}`}
+              onClick={() => act.mutate('cancel')}
+            >
+              Cancel
+            </Button>
+          )}
+        </span>
+      </td>
+    </tr>
+  )
+}
+
+const ORDER = ['completed', 'failed', 'refused', 'cancelled', 'running', 'starting', 'waiting']
+
+/** How many of its ticks stand how, as a bar and in words. */
+function Progress({ item }: { item: Backfill }) {
+  const parts = ORDER.filter((status) => item.counts[status])
+  const text = parts.map((status) => `${item.counts[status]} ${status}`).join(', ')
+  return (
+    <>
+      <span className="flex h-2 overflow-hidden rounded-sm bg-sunken" role="img" aria-label={text}>
+        {parts
+          .filter((status) => status !== 'waiting')
+          .map((status) => (
+            <span
+              key={status}
+              className={solidOf(status)}
+              style={{ width: `${(100 * (item.counts[status] ?? 0)) / item.total}%` }}
+            />
+          ))}
+      </span>
+      <span className="text-xs text-ink-3">
+        {text} of {item.total}
+      </span>
+    </>
+  )
+}
