@@ -44,6 +44,31 @@ def test_ticks_that_started_nothing_are_told_with_how_many_and_why(server: Serve
     server.call("DELETE", "/schedules/hourly")
 
 
+def test_ticks_are_shown_one_by_one_with_what_became_of_each(server: Server, page: Page) -> None:
+    server.call("POST", "/schedules", {"name": "strip", "path": "ui/edit", "every_s": 3600})
+    server.let_pass("strip", hours=4)
+    page.goto("/schedules")
+    strip = page.locator("[data-ticks=strip]")
+    expect(strip.locator("[data-tick=skipped]")).to_have_count(3)
+    expect(strip.locator("[data-tick=skipped]").first).to_have_attribute("title", re.compile("later tick"))
+    strip.locator("a[data-tick]").click()
+    expect(page).to_have_url(re.compile(r"/executions/[0-9a-f]{32}"))
+    server.call("DELETE", "/schedules/strip")
+
+
+def test_a_backfill_is_watched_paused_and_cancelled(server: Server, page: Page) -> None:
+    span = {"from": "2026-01-01T00:00Z", "to": "2026-01-04T00:00Z"}
+    made = server.call("POST", "/backfills", {"path": "ui/edit", "every_s": 3600, **span})
+    server.call("POST", f"/backfills/{made['id']}/pause")
+    page.goto("/schedules")
+    row = page.get_by_role("region", name="Backfills").locator("tbody tr", has_text="ui/edit")
+    expect(row).to_contain_text("of 73")
+    row.get_by_role("button", name="Resume the backfill of ui/edit").click()
+    row.get_by_role("button", name="Cancel the backfill of ui/edit").click()
+    expect(row.locator("[data-status]").first).to_have_attribute("data-status", "cancelled")
+    expect(row).to_contain_text("cancelled")
+
+
 def test_a_tick_that_nobody_was_there_for_is_told_once(server: Server, page: Page) -> None:
     server.call(
         "POST", "/schedules", {"name": "strict", "path": "ui/edit", "every_s": 86400, "catch_up": "skip"}

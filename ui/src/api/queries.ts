@@ -200,7 +200,7 @@ export const schedules = () =>
 
 export const scheduleTicks = (name: string) =>
   queryOptions({
-    queryKey: ['schedules', name, 'ticks'],
+    queryKey: ['schedule-ticks', name], // not below `schedules`: a deleted one is not asked for again
     queryFn: ({ signal }) => get('/schedules/{name}/ticks', { name }, { limit: 30 }, signal),
     refetchInterval: 5000,
   })

@@ -27,6 +27,9 @@ export function BackfillsPanel() {
   )
 }
 
+/** A moment to the minute, in UTC. */
+const shortly = (moment: string): string => moment.slice(0, 16).replace('T', ' ')
+
 type Wish = 'pause' | 'resume' | 'cancel'
 
 function BackfillRow({ item }: { item: Backfill }) {
@@ -48,7 +51,9 @@ function BackfillRow({ item }: { item: Backfill }) {
         <StatusBadge status={item.status} label={item.status} />
       </td>
       <td className="td whitespace-nowrap text-xs text-ink-2">
-        {exact(item.from)} – {exact(item.to)}
+        <span title={`${exact(item.from)} – ${exact(item.to)}`}>
+          {shortly(item.from)} – {shortly(item.to)}
+        </span>
       </td>
       <td className="td w-1/3">
         <Progress item={item} />
