@@ -22,6 +22,7 @@ class Process:
     def __init__(self, name: str) -> None:
         self.name, self.alive = name, True
         self.ahead_ms = 0  # of its clock
+        self.older = False  # it is of a release that does not know what this one added
         self.tasks: dict[asyncio.Task[Any], None] = {}  # in the order they were made
 
     def call(self, function: Any, *args: Any) -> Any:

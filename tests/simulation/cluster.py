@@ -50,6 +50,7 @@ STEADY = (
     "lying worker",
 )
 FAULTS = (*PLANNED, *STEADY)
+OLDER = "older release"  # the first server and the last worker do not know what this release added
 BROKEN = b"[{"
 
 
@@ -121,8 +122,9 @@ class Cluster:
         self._made += 1
         name = f"{place}{self._made}"
         self.servers = {known: node for known, node in self.servers.items() if known[0] != place}
-        self.servers[name] = ServerNode(self, name)
-        self.note(f"server {name} is up")
+        older = OLDER in self.faults.on and place == SERVERS[0]
+        self.servers[name] = ServerNode(self, name, older=older)
+        self.note(f"server {name} is up{', of an older release' if older else ''}")
 
     def crash_server(self, node: ServerNode, when: str) -> None:
         """A server dies; another one comes up in its place."""
@@ -134,7 +136,8 @@ class Cluster:
     def hire(self, number: int, pool: str = "default") -> None:
         """Start a worker in a place."""
         self._made += 1
-        worker = WorkerNode(self, f"w{number}-{self._made}", pool)
+        older = OLDER in self.faults.on and number == 1 and "lying worker" not in self.faults.on
+        worker = WorkerNode(self, f"w{number}-{self._made}", pool, older=older)
         self.workers[number : number + 1] = [worker]
         if number == 0 and "lying worker" in self.faults.on:
             self.go(self._lies(worker))
@@ -300,8 +303,8 @@ class Cluster:
 
     async def resume(self) -> None:
         """Ask again: a pause that was kept as mail may have come after it."""
-        summary = next((one for one in await self.summaries() if one.execution_id == self.execution_id), None)
-        if self._resumes and summary is not None and summary.status == "paused":
+        known = any(one.execution_id == self.execution_id for one in await self.summaries())
+        if self._resumes and known and (await self.store.newest(self.execution_id)).status == "paused":
             await self.ask(lambda node: node.tell(self.execution_id, Control("resume")))
 
     async def summaries(self) -> list[Any]:

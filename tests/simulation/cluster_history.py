@@ -14,14 +14,16 @@ from noetl.control import log_rows, sweep
 from noetl.ports.store import PlaybookText
 from noetl.worker import pool, toolbox
 from tests.simulation import __main__ as command
+from tests.simulation import older_release
 from tests.simulation.clock import Stuck, VirtualLoop
-from tests.simulation.cluster import FAULTS, PLANNED, Cluster, clock_of
+from tests.simulation.cluster import FAULTS, OLDER, PLANNED, Cluster, clock_of
 from tests.simulation.cluster_rules import ClusterInspector
 from tests.simulation.faults import Faults
 from tests.simulation.history import VARIANTS, History, calm, differences, execution_of, playbook_of
 from tests.simulation.playbooks import PATH, Sample
 
 LOOK_S = 1.0
+MIXED = 3  # one seed of so many has a server of an older release
 PATIENCE_S = 900.0  # virtual seconds from the last fault to the end of everything
 
 
@@ -46,6 +48,9 @@ def faults_of(seed: int) -> Faults:
     if rng.random() < 0.05:
         faults.strikes.append((faults.moment(), "cancel"))
     faults.strikes.sort()
+    if seed % MIXED == 1:
+        faults.on |= {OLDER}
+        faults.count(OLDER)
     return faults
 
 
@@ -73,6 +78,7 @@ def run(playbook: Sample, faults: Faults, execution_id: str) -> History:
         patch.setattr(requests, "now_ms", clock_of(loop))
         patch.setattr(pool, "_end_orphans", lambda: None)
         patch.setattr(sweep, "MAIL_S", 0.5)
+        older_release.plant(patch)
         ended = _ends(loop, world, inspector)
     logging.disable(logging.NOTSET)
     for problem in loop.problems:

@@ -94,8 +94,9 @@ class WatchedStuck(StuckExecutions):
 class ServerNode:
     """A server, without its HTTP face."""
 
-    def __init__(self, world: Any, name: str) -> None:
+    def __init__(self, world: Any, name: str, *, older: bool = False) -> None:
         self.world, self.name, self.process = world, name, Process(name)
+        self.process.older = older
         self.since = world.now
         door: Any = StoreDoor(world, self)
         self.engine = Engine(
@@ -160,11 +161,12 @@ def _check_sender(worker_id: str | None, pool: str | None, caller: str) -> None:
 class WorkerNode:
     """A worker in a process of its own."""
 
-    def __init__(self, world: Any, name: str, pool: str = "default") -> None:
+    def __init__(self, world: Any, name: str, pool: str = "default", *, older: bool = False) -> None:
         self.world, self.name, self.process = world, name, Process(name)
+        self.process.older = older
         self.process.ahead_ms = world.faults.rng.choice((0, 0, 5000, -5000)) if world.faults.on else 0
         self.link = SimulatedLink(world, self.process)
-        self.hello = Hello(name, pool, world.slots, sorted(KINDS), b"key", 0)
+        self.hello = Hello(name, pool, world.slots, sorted(KINDS), b"key", 0, claims=not older)
         self.worker: RemoteWorker = self.process.call(self._made)
         self.process.spawn(self.worker.beats())
 

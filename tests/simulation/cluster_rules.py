@@ -10,6 +10,7 @@ import msgspec
 
 from noetl.control.log_rows import events_of
 from noetl.core.event import Event
+from noetl.core.formats import OLDEST_ROW_FORMAT
 from noetl.core.message import WorkOrder
 from noetl.ports.link import Heartbeat, Orders, ReportReply
 from noetl.ports.store import Append
@@ -75,12 +76,23 @@ class ClusterInspector(Inspector):
         if first and execution_id != self.world.execution_id and execution_id not in self.called:
             self.violate(execution_id, "a child began before its parent's log had called it")
         self._silences(append)
+        self._can_read(append)
         super().committed(append)
         state = self.checkers[execution_id].state
         self.granted |= {(execution_id, one.id, one.epoch) for one in state.leases.values() if one.out}
         self.called |= set(state.children)
 
+    def _can_read(self, append: Append) -> None:
+        """A server of an older release decides nothing of what it cannot read."""
+        node, written_in = self.world.committing, max(row.format for row in append.rows)
+        if written_in > OLDEST_ROW_FORMAT:
+            self.seen["newer format"] += 1
+            if node.process.older:
+                self.violate(append.execution_id, f"{node.name} is older, and wrote in format {written_in}")
+
     def _note(self, execution_id: str, event: Event) -> None:
+        if event.name == "execution.continued":
+            self.called.add((event.data or {})["as"])
         if event.name == "task.resumed":
             self.resumed.add((execution_id, event.run or "", event.at or ""))
         elif event.name == "task.parked" and (event.data or {}).get("child"):

@@ -45,6 +45,8 @@ class Inspector:
 
     def committed(self, append: Append) -> None:
         """Every invariant holds after every event, and the state in memory is the fold of the log."""
+        if append.successor is not None:
+            self.committed(append.successor)
         execution_id = append.execution_id
         checker = self.checkers.setdefault(execution_id, Checker(execution_id))
         log = self.logs.setdefault(execution_id, [])
@@ -69,7 +71,8 @@ class Inspector:
     def _spread(self, state: State) -> None:
         """A distributed loop has as many iterations handed out as may run, and not all to one lease.
 
-        Where the author chose the chunks, the last ones may have more iterations than their share.
+        Where the author chose the chunks or items are claimed, and where a worker was lost, the last ones
+        may have more iterations than their share.
         """
         for run in state.runs.values() if state.status == "running" else ():
             if run.loop is None or not run.loop.limit:
@@ -78,7 +81,8 @@ class Inspector:
             wanted = min(run.loop.limit, run.loop.total - run.loop.done - run.loop.failed)
             used = sum(in_flight(run.loop, lease) for lease in own)
             whole = [lease for lease in own if lease.share == wanted > 1 and not run.loop.chunk]
-            if run.loop.chunk and run.loop.marks.find(PENDING, run.loop.next) < 0:
+            uneven = run.loop.chunk or run.loop.claims is not None or not self.world.faults.calm
+            if uneven and run.loop.marks.find(PENDING, run.loop.next) < 0:
                 continue
             if used != wanted or whole:
                 told = f"{run.id} has {used} of {wanted} iterations out, in {len(own)} leases"

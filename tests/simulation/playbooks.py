@@ -38,10 +38,10 @@ class Sample:
     racy: bool
 
 
-def sample(rng: Random) -> Sample:
-    """A random playbook."""
+def sample(rng: Random, last: str = "") -> Sample:
+    """A random playbook; its last step may be one that claims its items, or one that goes on as another execution."""
     child = Maker(rng, main=False)
-    main = Maker(rng, main=True)
+    main = Maker(rng, main=True, last=last)
     trees = {CHILD: child.playbook(CHILD, 1), PATH: main.playbook(PATH, rng.choice((1, 1, 2, 2, 3)))}
     programs = {path: compiled(path, tree) for path, tree in trees.items()}
     racy = main.racy or (child.racy and main.features["child"] > 0)
@@ -76,6 +76,7 @@ class Maker:
     racy: bool = False
     large: bool = False  # tools may answer with more than the payload limit
     shares: bool = False  # steps write to one key of ctx, and read it
+    last: str = ""  # what else comes at the end: claims or rounds
 
     def playbook(self, path: str, pieces: int) -> Tree:
         """The whole document."""
@@ -83,7 +84,10 @@ class Maker:
         self.large = self.main and rng.random() < 0.25
         self.shares = self.main and rng.random() < 0.25
         self.racy |= self.shares
-        self.sequence(pieces, 0)
+        piece = self.sequence(pieces, 0)
+        if self.last:
+            self.features[self.last] += 1
+            self.link(piece.ends, getattr(self, self.last)())
         spec: Tree = {"limits": {"max_payload_bytes": PAYLOAD_LIMIT}} if self.large else {}
         if rng.random() < 0.2:
             spec["on_failure"] = "drain"
@@ -211,6 +215,62 @@ class Maker:
             }
             return {"in": "{{ workload.cities }}", "iterator": "city", "spec": spec, "loop": inner}
         return {"in": rng.choice(("{{ workload.items }}", [5, 6])), "iterator": "item", "spec": spec}
+
+    def claims(self) -> str:
+        """A step that claims its items: a few batches, then none, or an error."""
+        rng, batches = self.rng, self.rng.choice((1, 2, 3))
+        rows = f"{{{{ {rng.choice((1, 3, 6))} if claim.number <= {batches} else 0 }}}}"
+        claim: Tree = {"kind": "act", "batch": rng.choice((2, 50))}
+        claim["input"] = {"rows": rows, "say": [], "slow": rng.choice((0, 0.3, 4))}
+        if rng.random() < 0.3:
+            claim["input"]["fails"] = f"{{{{ 9 if claim.number == {batches} else 0 }}}}"
+        if rng.random() < 0.3:
+            claim["prefetch"] = rng.choice((1, 20))
+        loop = self.loop("claims")
+        del loop["in"]
+        spec: Tree = loop["spec"]
+        spec.pop("chunk", None)
+        tasks = [
+            {
+                "name": "t1",
+                "kind": "act",
+                "input": {"say": "{{ iter.item.row }}", "slow": rng.choice((0, 0.2, 2))},
+            }
+        ]
+        self.steps.append(
+            {
+                "step": "claims",
+                "loop": {"in": {"claim": claim, "until": "empty"}, "iterator": "item", "spec": spec},
+                "tool": tasks,
+            }
+        )
+        return "claims"
+
+    def rounds(self) -> str:
+        """A step that comes back to itself, and goes on as another execution when it is alone."""
+        rng = self.rng
+        self.racy = True  # how long a log is depends on what goes wrong
+        again = "{{ ctx.rounds < " + str(rng.choice((2, 3, 5))) + " }}"
+        tool = rng.choice(
+            (
+                {
+                    "kind": "act",
+                    "input": {"say": "{{ ctx.rounds | default(0) }}", "slow": rng.choice((0, 0.5))},
+                },
+                {"kind": "wait", "input": {"signal": SIGNAL}},
+                {"kind": "wait", "input": {"seconds": 6}},
+            )
+        )
+        self.steps.append(
+            {
+                "step": "rounds",
+                "spec": {"continue": {"after_events": rng.choice((10, 20)), "input": {"n": 3}}},
+                "tool": [{"name": "t1", **tool}],
+                "set": {"ctx.rounds": "{{ (ctx.rounds | default(0)) + 1 }}"},
+                "next": {"arcs": [{"step": "rounds", "when": again}]},
+            }
+        )
+        return "rounds"
 
     def block(self) -> Tree:
         """The workbook block: plain, or with a loop of its own."""

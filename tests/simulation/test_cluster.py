@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.simulation.cluster import FAULTS
+from tests.simulation.cluster import FAULTS, OLDER
 from tests.simulation.cluster_history import play, run, seeds_of
 from tests.simulation.faults import Faults
 from tests.simulation.history import forget
@@ -36,7 +36,14 @@ def test_every_rule_of_a_cluster_holds_whatever_fails(block: int) -> None:
             repeat = f"python -m tests.simulation.cluster_history {seed}"
             failing.append(f"{history.violations[0]}\n    repeat: {repeat}")
     assert not failing, "\n" + "\n".join(failing)
-    wanted = (*FAULTS, "pause", "event.rejected", *(("stuck",) if block == 0 else ()))  # not in every block
+    newer = (OLDER, "newer format", "loop.claimed", "execution.continued")
+    wanted = (
+        *FAULTS,
+        *newer,
+        "pause",
+        "event.rejected",
+        *(("stuck",) if block == 0 else ()),
+    )  # not in every block
     rare = [what for what in wanted if not seen[what]]
     assert not rare, f"what never happened: {rare}"
 

@@ -13,13 +13,14 @@ import pytest
 from noetl.control.child_executions import ChildExecutions
 from noetl.control.engine import Engine
 from noetl.control.leases import WorkerLeases
+from noetl.control.left_executions import LeftExecutions
 from noetl.control.stuck_executions import StuckExecutions
 from noetl.control.worker_api import EngineWorkerApi
 from noetl.control.worker_silence import SilenceClock
 from noetl.core.deciding import report, report_check
 from noetl.core.deciding.report_check import ReportCheck
-from tests.simulation import cluster_history
-from tests.simulation.cluster import PLANNED
+from tests.simulation import cluster_history, older_release
+from tests.simulation.cluster import OLDER, PLANNED
 from tests.simulation.cluster_history import run
 from tests.simulation.faults import Faults
 from tests.simulation.history import playbook_of
@@ -123,10 +124,10 @@ def listeners_hear_before_the_commit(patch: pytest.MonkeyPatch) -> None:
     """Listeners are told of events that may never be in the log."""
     right = Engine._commit
 
-    async def wrong(self: Any, live: Any, before: int, rows: Any, decisions: Any) -> None:
+    async def wrong(self: Any, live: Any, before: int, rows: Any, decisions: Any, *more: Any) -> None:
         if rows:
             self._tell_listeners(live.state.execution_id, before + 1, decisions[0].events)
-        await right(self, live, before, rows, decisions)
+        await right(self, live, before, rows, decisions, *more)
 
     patch.setattr(Engine, "_commit", wrong)
 
@@ -150,12 +151,12 @@ def commands_before_the_commit(patch: pytest.MonkeyPatch) -> None:
     """Orders go out and children begin before the log has asked for them."""
     right = Engine._commit
 
-    async def wrong(self: Any, live: Any, before: int, rows: Any, decisions: Any) -> None:
+    async def wrong(self: Any, live: Any, before: int, rows: Any, decisions: Any, *more: Any) -> None:
         for decision in decisions:
             for command in decision.commands:
                 self._dispatch.carry_out(live, command)
             decision.commands = []
-        await right(self, live, before, rows, decisions)
+        await right(self, live, before, rows, decisions, *more)
 
     patch.setattr(Engine, "_commit", wrong)
 
@@ -179,6 +180,22 @@ def children_are_not_tended(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ChildExecutions, "tend", lambda self, execution: None)
 
 
+def newer_rows_are_guessed(patch: pytest.MonkeyPatch) -> None:
+    """A server of an older release goes on with what it cannot read."""
+    patch.setattr(older_release, "is_older", lambda: False)
+
+
+def newer_rows_are_stuck(patch: pytest.MonkeyPatch) -> None:
+    """A server of an older release sets aside what it cannot read, for the others too."""
+    right = LeftExecutions.note
+
+    def wrong(self: Any, execution_id: str, error: Any) -> Any:
+        self._host.stuck.put(execution_id, "log", error)
+        return right(self, execution_id, error)
+
+    patch.setattr(LeftExecutions, "note", wrong)
+
+
 CRASHES = "server crash,crash around a commit"
 PLANTS: dict[Plant, str] = {  # with what goes wrong while it is looked for
     anyone_reports: "lying worker",
@@ -198,6 +215,8 @@ PLANTS: dict[Plant, str] = {  # with what goes wrong while it is looked for
     stuck_is_told_to_nobody: "damaged log,server crash,server stop",
     stuck_without_a_cause: "store fails",
     children_are_not_tended: CRASHES,
+    newer_rows_are_guessed: f"{OLDER},server crash",
+    newer_rows_are_stuck: f"{OLDER},server crash",
 }
 
 

@@ -11,20 +11,10 @@ from tests.simulation.history import VARIANTS, forget, play
 
 BLOCK = 100  # seeds of one test
 BLOCKS = 20 if os.environ.get("CI") == "true" else 1
-# Events that need what a random playbook does not have: fragments, a retried execution, an oversized
-# event, a step that continues (tests/engine/test_continue.py, tests/distributed/test_continue.py).
-ELSEWHERE = {
-    "workflow.extended",
-    "workflow.contracted",
-    "execution.restored",
-    "loop.restored",
-    "event.rejected",
-    "execution.continued",
-    "loop.claimed",
-    "loop.claim.failed",
-}
-ELSEWHERE |= {"step.retried", "execution.cancelled", "token.discarded"}
-ELSEWHERE |= {"child.waiting"}  # not among every hundred: a child that waits alone, while its parent lives
+# Events that need what a random playbook does not have, a fragment or a retried execution, or are not among
+# every hundred: a child that waits alone while its parent lives, a claim that fails.
+ELSEWHERE = {"workflow.extended", "workflow.contracted", "loop.restored", "step.retried"}
+ELSEWHERE |= {"event.rejected", "execution.cancelled", "child.waiting", "loop.claim.failed"}
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
