@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from noetl.adapters.postgres.store import PostgresStore
 from noetl.control import takeover
 from noetl.control.stuck_executions import StuckError
 from noetl.errors import BackendError, Conflict
-from noetl.ports.store import Append, Claimed, Find
+from noetl.ports.store import Append, Claimed, Find, StoredLog
 from noetl.settings import load
 from noetl.wiring.embedded import Embedded, assemble
 from tests.conformance.copies import COPY
@@ -26,6 +26,7 @@ from tests.conformance.stores import Ground, emptied, row
 from tests.conformance.stores import begin as stored
 from tests.conformance.test_postgres import MANY as FULL
 from tests.engine.harness import begin, control, playbook, until
+from tests.planted import caught
 
 WAITS = playbook("- {step: start, tool: {kind: wait, input: {signal: go}}}")
 MANY = 3_000
@@ -101,6 +102,25 @@ async def test_thousands_are_taken_over_in_a_few_statements_each_for_many(left: 
         await control(made, one, "signal", name="go")
         await asyncio.wait_for(made.engine.until_quiet(one), 60)
         assert (await made.store.summary(one)).status == "completed"
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two batches are enough."""
+    monkeypatch.setattr(f"{__name__}.MANY", 2 * takeover.BATCH)
+
+
+async def test_a_takeover_one_by_one_is_noticed(
+    few: None, left: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted bug: the log of each execution is read by itself."""
+
+    async def wrong(self: PostgresStore, execution_ids: Sequence[str]) -> Mapping[str, StoredLog]:
+        return {execution_id: await self.log(execution_id) for execution_id in execution_ids}
+
+    monkeypatch.setattr(PostgresStore, "logs", wrong)
+    test = test_thousands_are_taken_over_in_a_few_statements_each_for_many
+    await caught("a takeover one by one", test(left, tmp_path))
 
 
 async def test_two_survivors_share_what_a_dead_server_left(left: str, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """A rolling upgrade loses nothing: servers and workers of two releases side by side on one store, under load.
 
 Each process is exchanged for the other release and back again while executions run. Everything ends right,
-nothing takes effect twice, and every log holds together.
+nothing takes effect twice, and every log holds together. A process of this release that is told to stop ends
+what runs and hands over the rest: nothing is even called twice, whichever release comes after it.
 """
 
 import asyncio
@@ -31,6 +32,7 @@ THIS = ""
 SERVERS, WORKERS = 2, 3
 IN_FLIGHT = 4
 PROCESSES_MOST = 100
+NOBODY_IS_SILENT_S = 60.0  # however busy the machine is
 LOOP_OF = {"in turn": range(5), "beside": range(8), "shared": range(12), "child": range(1, 3)}
 
 
@@ -63,7 +65,7 @@ workflow:
     tool: {kind: noop}
     next:
       spec: {mode: inclusive}
-      arcs: [{step: chain}, {step: in_turn}, {step: shared}, {step: again}, {step: patience}, {step: family}, {step: long}]
+      arcs: [{step: chain}, {step: in_turn}, {step: shared}, {step: again}, {step: patience}, {step: family}, {step: long}, {step: plain}]
   - step: chain
     tool: @first@
     next: {arcs: [{step: link, when: "{{ event.ok }}"}]}
@@ -112,6 +114,15 @@ workflow:
       - {name: call, kind: http, input: {url: "{{ workload.url }}/slow/3/{{ workload.tag }}"}}
       - @long@
     next: {arcs: [{step: all, when: "{{ event.ok }}"}]}
+  - step: plain
+    loop:
+      in: "{{ range(9) | list }}"
+      iterator: n
+      spec: {mode: parallel, max_in_flight: 4, policy: {exec: distributed}}
+    tool:
+      - {name: one, kind: http, input: {url: "{{ workload.url }}/slow/0.2/{{ workload.tag }}/one/{{ iter.n }}"}}
+      - {name: two, kind: http, input: {url: "{{ workload.url }}/slow/0/{{ workload.tag }}/two/{{ iter.n }}"}}
+    next: {arcs: [{step: all, when: "{{ event.ok }}"}]}
   - step: all
     spec: {join: all}
     tool: {kind: noop, output: "{{ family.data }}"}
@@ -124,6 +135,16 @@ def effects_of(tag: str) -> Iterator[str]:
         yield f"{tag} {what}"
     for what, numbers in LOOP_OF.items():
         yield from (f"{tag} {what} {number}" for number in numbers)
+
+
+def calls_of(tag: str) -> Iterator[tuple[str, int]]:
+    """The paths that one execution asks the web for, which tells nobody's repeats apart, and how often."""
+    yield f"/flaky/2/{tag}", 3
+    yield f"/slow/3/{tag}", 1
+    for number in range(9):
+        yield from (
+            (f"/slow/{seconds}/{tag}/{name}/{number}", 1) for seconds, name in (("0.2", "one"), ("0", "two"))
+        )
 
 
 @dataclass
@@ -222,6 +243,12 @@ class Rollout:
         done = Counter(row["what"] for row in rows)
         assert done == Counter(what for tag in self.begun for what in effects_of(tag))
 
+    def repeated(self) -> dict[str, int]:
+        """The calls that were made more often than the playbook asks for; none was made less often."""
+        called = {path: (self.web.hits[path], wanted) for tag in self.begun for path, wanted in calls_of(tag)}
+        assert [path for path, (times, wanted) in called.items() if times < wanted] == []
+        return {path: times for path, (times, wanted) in called.items() if times > wanted}
+
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(("link", "rounds"), [("direct", 2), ("nats", 1)])
@@ -241,3 +268,23 @@ async def test_each_process_is_exchanged_for_the_other_release_and_back_and_noth
                     await rollout.exchange(nodes, place, release)
         over.set()
     await rollout.check()
+    rollout.repeated()
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("link", "after"), [("direct", THIS), ("nats", THIS), ("direct", previous.VERSION)])
+async def test_what_is_exchanged_for_either_release_hands_over_so_that_no_call_is_made_twice(
+    cluster: Cluster, web: Web, after: str
+) -> None:
+    cluster.lease_s = NOBODY_IS_SILENT_S
+    rollout = Rollout(cluster, web)
+    await rollout.start((THIS, THIS))
+    over = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(rollout.feed(over))
+        for nodes in (rollout.servers, rollout.workers):
+            for place in range(len(nodes)):
+                await rollout.exchange(nodes, place, after)
+        over.set()
+    await rollout.check()
+    assert rollout.repeated() == {}

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from noetl.control.engine import Engine
+from noetl.control.ownership import Ownership
 from noetl.errors import BackendError
 from tests.engine import test_mailbox, test_stuck
+from tests.planted import caught
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 Test = Callable[..., Awaitable[None]]
@@ -58,7 +60,28 @@ def stuck_is_not_respected(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("noetl.control.ownership.stuck_of", lambda summary: None)
 
 
+def the_first_failure_ends_the_mail(patch: pytest.MonkeyPatch) -> None:
+    """Letters behind one whose execution cannot be read are not read."""
+
+    async def wrong(self: Any) -> None:
+        for letter in await self._host.store.mail(self._host.owner):
+            self._hand_over(await self.load(letter.execution_id), letter)
+
+    patch.setattr(Ownership, "collect_mail", wrong)
+
+
+def the_unreadable_is_read_again(patch: pytest.MonkeyPatch) -> None:
+    """What cannot be read is not set aside: every round reads it again."""
+
+    def wrong(self: Any, execution_id: str, reason: str, error: Exception) -> Exception:
+        return BackendError(str(error))
+
+    patch.setattr(Ownership, "_given_up", wrong)
+
+
 PLANTS: dict[Plant, Test] = {
+    the_first_failure_ends_the_mail: test_stuck.test_one_unreadable_log_blocks_nobodys_mail_and_is_not_read_again_and_again,
+    the_unreadable_is_read_again: test_stuck.test_one_unreadable_log_blocks_nobodys_mail_and_is_not_read_again_and_again,
     letters_are_thrown_away: test_stuck.test_letters_survive_a_bug_and_are_read_once_the_execution_is_released,
     poison_is_asked_for_again: test_stuck.test_a_poison_report_is_refused_once_and_for_all,
     releases_go_on_from_memory: test_stuck.test_what_is_released_goes_on_from_its_log_alone,
@@ -72,5 +95,4 @@ async def test_a_planted_bug_is_found(plant: Plant, tmp_path: Path, monkeypatch:
     plant(monkeypatch)
     test = PLANTS[plant]
     more = (monkeypatch,) if test.__code__.co_argcount == 2 else ()
-    with pytest.raises(BaseException):  # noqa: B017
-        await test(tmp_path, *more)
+    await caught(plant.__name__, test(tmp_path, *more))

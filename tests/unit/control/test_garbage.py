@@ -1,5 +1,6 @@
 """What is garbage and what is not."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,15 @@ import pytest
 from noetl.adapters.directory.results import DirectoryResults
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
+from noetl.control import garbage
 from noetl.control.catalog import Catalog
 from noetl.control.garbage import Collected, Terms, collect
 from noetl.core.message import Payload
 from noetl.errors import NotFound
+from noetl.ports.results import Footprint
 from noetl.tools import kinds
 from tests.conformance.stores import NOW, Clock, begin, eid, end
+from tests.planted import caught
 
 HOUR = 3_600_000
 DAY = 24 * HOUR
@@ -184,3 +188,33 @@ async def test_a_retry_that_begins_while_garbage_is_collected_keeps_what_it_refe
     await world.collect()
     monkeypatch.undo()
     assert await world.held() == [1, 5]
+
+
+async def test_a_deletion_that_does_not_look_again_is_noticed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted bug: whether a family is over is asked once, before everything else."""
+
+    async def wrong(self: MemoryStore, execution_ids: Sequence[str], before: int) -> Sequence[str]:
+        for key in execution_ids:
+            del self._executions[key]
+        return execution_ids
+
+    monkeypatch.setattr(MemoryStore, "delete", wrong)
+    test = test_a_retry_that_begins_while_garbage_is_collected_keeps_what_it_refers_to
+    with pytest.MonkeyPatch.context() as inner:
+        await caught("a deletion that does not look again", test(world, inner))
+
+
+async def test_payloads_of_a_family_that_was_over_a_while_ago_are_noticed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted bug: the end of an execution counts, whoever of its family has begun since."""
+
+    async def wrong(store: MemoryStore, footprint: Footprint, moment: int) -> bool:
+        return (await store.summary(footprint.execution_id)).ended_at is not None
+
+    monkeypatch.setattr(garbage, "_expired", wrong)
+    test = test_a_retry_that_begins_while_garbage_is_collected_keeps_what_it_refers_to
+    with pytest.MonkeyPatch.context() as inner:
+        await caught("payloads of a family that was over", test(world, inner))

@@ -2,16 +2,19 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from noetl.adapters.nats import subject_triggers
 from noetl.adapters.nats.bus import Bus
 from noetl.adapters.nats.subject_triggers import SubjectTriggers
 from noetl.errors import BackendError, NotFound
 from noetl.ports.front import Started
 from noetl.ports.schedule import Trigger
+from tests.planted import caught
 from tests.servers import NatsServer
 from tests.unit.adapters.nats.test_bus import connected
 
@@ -149,6 +152,15 @@ async def test_one_received_message_has_one_key_however_often_it_is_tried(world:
     keys.append((await world.front.next())[2])
     assert all(keys)
     assert len(set(keys)) == 2
+
+
+async def test_a_message_without_a_key_of_its_own_is_noticed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted bug: what nobody gave an id is started without a key, and again after an unknown commit."""
+    monkeypatch.setattr(subject_triggers, "secrets", SimpleNamespace(token_hex=lambda size: None))
+    test = test_one_received_message_has_one_key_however_often_it_is_tried
+    await caught("a message without a key", test(world))
 
 
 async def test_a_message_does_not_wait_for_a_store_for_ever(world: World) -> None:
