@@ -78,6 +78,10 @@ class BackendError(NoetlError):
     retryable: ClassVar[bool] = True
 
 
+class DamagedData(BackendError):
+    """A backend has it, and cannot read it: whoever asks again finds the same."""
+
+
 class NewerFormat(BackendError):
     """A newer release of noetl wrote it; this one leaves it to those that can read it."""
 

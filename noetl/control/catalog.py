@@ -189,7 +189,7 @@ class Catalog:
                 "requires", f"executor.requires names kinds that are not installed: {', '.join(missing)}"
             )
         pipelines = [*playbook.steps, *playbook.workbook.values()]
-        used = dict.fromkeys(task.kind for pipeline in pipelines for task in pipeline.tasks)
+        used = dict.fromkeys(task.kind for pipeline in pipelines for task in pipeline.all_tasks)
         missing = [kind for kind in used if kind not in self.kinds]
         if missing:
             return problem("requires", f"it has tasks of kinds that are not installed: {', '.join(missing)}")

@@ -23,7 +23,7 @@ from noetl.core.deciding.synthesize import with_fragments
 from noetl.core.deciding.waits import forsaken, undelivered
 from noetl.core.message import Command, Control, Tick
 from noetl.core.state import State
-from noetl.errors import BackendError, Conflict, NewerFormat, NotFound
+from noetl.errors import BackendError, Conflict, DamagedData, NewerFormat, NotFound
 from noetl.ports.store import READING, Claimed, Letter, StoredLog, reading
 
 FAILURES_MOST = 3  # after so many in one round it is not the executions that are at fault
@@ -108,6 +108,8 @@ class Ownership:
             left = self.left.note(execution_id, error)
             await self.left.give_back(execution_id)
             raise left from error
+        except DamagedData as error:
+            raise self._given_up(execution_id, "log", error) from error
         except (BackendError, OverError):
             raise
         except FatalDecision as error:

@@ -128,6 +128,24 @@ def test_show_and_list_tell_how_it_stands(noetl, failed):
     assert noetl("execution", "list", "--path", "tests/nowhere", "--json").stdout == "[]\n"
 
 
+def test_show_names_what_an_execution_goes_on_from_and_as(noetl, write):
+    rounds = playbook(
+        """
+        - step: round
+          spec: {continue: {after_events: 10}}
+          tool: {kind: noop}
+          set: {ctx.n: "{{ (ctx.n | default(0)) + 1 }}"}
+          next: {arcs: [{step: round, when: "{{ event.ok and ctx.n < 3 }}"}]}
+        """
+    )
+    write("rounds.yaml", rounds)
+    noetl("run", "rounds.yaml")
+    listed = json.loads(noetl("execution", "list", "--continued", "--json").stdout)
+    last, before = (item["execution_id"] for item in listed[:2])
+    assert f"\ncontinued  from {before}\n" in noetl("execution", "show", last).stdout
+    assert f"\ncontinued  as {last}\n" in noetl("execution", "show", before).stdout
+
+
 @pytest.mark.anywhere
 def test_an_export_as_json_lines_is_what_events_prints(noetl, tmp_path, failed):
     noetl("execution", "export", failed, "-o", "log.jsonl")

@@ -171,6 +171,36 @@ async def test_one_that_cannot_be_read_harms_itself_alone(left: str, tmp_path: P
         assert await made.engine.pick_up_due() == 0
 
 
+CORRUPTED = """
+create or replace function corrupted() returns int language plpgsql as
+$$ begin raise exception 'invalid page in block 7' using errcode = 'data_corrupted'; end $$
+"""
+
+
+async def test_one_whose_data_the_database_cannot_read_is_stuck_and_not_tried_for_ever(
+    few: None, left: str, tmp_path: Path
+) -> None:
+    async with server(tmp_path, left) as made:
+        broken, fetch = f"{7:032x}", database(made).fetch
+        await fetch(CORRUPTED)
+        number = (await fetch("select id from executions where execution_id = $1", broken))[0]["id"]
+
+        async def disturbed(statement: str, *values: Any, **more: Any) -> Any:
+            damaged = statement in (SQL["rows_behind"], SQL["rows_behind_each"])
+            if damaged and (
+                values[0] == number or number in (values[0] if isinstance(values[0], list) else ())
+            ):
+                return await fetch("select corrupted()")
+            return await fetch(statement, *values, **more)
+
+        database(made).fetch = disturbed  # type: ignore[method-assign]
+        await made.engine.pick_up_due()
+        await made.engine.pick_up_due()  # what is stuck is noted in the next round
+        assert len(made.engine.running()) == MANY - 1
+        summary = await made.store.summary(broken)
+        assert (summary.status, "invalid page" in (summary.stuck or "")) == ("stuck", True)
+
+
 async def test_what_cannot_be_read_for_now_stays_ours_and_is_read_in_the_next_round(
     left: str, tmp_path: Path
 ) -> None:

@@ -250,7 +250,7 @@ class Rollout:
         return {path: times for path, (times, wanted) in called.items() if times > wanted}
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("link", "rounds"), [("direct", 2), ("nats", 1)])
 async def test_each_process_is_exchanged_for_the_other_release_and_back_and_nothing_is_lost(
     cluster: Cluster, web: Web, rounds: int
@@ -271,7 +271,7 @@ async def test_each_process_is_exchanged_for_the_other_release_and_back_and_noth
     rollout.repeated()
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("link", "after"), [("direct", THIS), ("nats", THIS), ("direct", previous.VERSION)])
 async def test_what_is_exchanged_for_either_release_hands_over_so_that_no_call_is_made_twice(
     cluster: Cluster, web: Web, after: str

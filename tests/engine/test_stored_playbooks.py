@@ -69,6 +69,20 @@ async def test_a_kind_that_is_not_installed_fails_the_task_that_needs_it(tmp_pat
         assert "kinds that are not installed: shell" in ran.error["message"]
 
 
+async def test_a_kind_that_claims_items_and_is_not_installed_is_named_at_once(tmp_path):
+    claims = playbook("""
+    - step: start
+      loop: {in: {claim: {kind: shell, input: {command: "true"}}, until: empty}, iterator: row}
+      tool: {kind: noop}
+    """)
+    async with engine(tmp_path) as made:
+        await made.catalog.register(claims)
+        made.catalog.kinds = {name: kind for name, kind in made.catalog.kinds.items() if name != "shell"}
+        ran = await finish(made, (await made.front.start(Ask(path="tests/case"))).execution_id)
+        assert (ran.status, ran.error["kind"]) == ("failed", "requires")
+        assert "kinds that are not installed: shell" in ran.error["message"]
+
+
 async def test_a_playbook_in_a_newer_language_is_left_to_others_with_its_executions(tmp_path, caplog):
     async with engine(tmp_path) as made:
         execution_id = await parked(made)

@@ -15,6 +15,7 @@ from tests.simulation.lies import LIES
 from tests.simulation.playbooks import PATH, Sample, compiled
 from tests.simulation.test_found import HEAD
 
+pytestmark = pytest.mark.timeout(600)  # many seeds, on a machine that may be busy
 BLOCK = 125  # seeds of one test
 BLOCKS = 40 if os.environ.get("CI") == "true" else 1
 # Seeds that found something, and what.

@@ -25,6 +25,7 @@ from tests.simulation.cluster_history import run
 from tests.simulation.faults import Faults
 from tests.simulation.history import playbook_of
 
+pytestmark = pytest.mark.timeout(600)  # many seeds, on a machine that may be busy
 SEEDS = 150
 Plant = Callable[[pytest.MonkeyPatch], None]
 

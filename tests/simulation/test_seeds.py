@@ -9,6 +9,7 @@ from noetl.core.event import CATALOGUE
 from tests.simulation.faults import FAULTS, OPERATORS
 from tests.simulation.history import VARIANTS, forget, play
 
+pytestmark = pytest.mark.timeout(600)  # many seeds, on a machine that may be busy
 BLOCK = 100  # seeds of one test
 BLOCKS = 20 if os.environ.get("CI") == "true" else 1
 # Events that need what a random playbook does not have, a fragment or a retried execution, or are not among

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit, urlunsplit
 
-from noetl.errors import BackendError, MissingExtra, NoetlError, RequestError
+from noetl.errors import BackendError, DamagedData, MissingExtra, NoetlError, RequestError
 
 try:
     import asyncpg
@@ -60,6 +60,8 @@ def trouble(what: str, error: BaseException) -> NoetlError:
     """An error of the database, with what to do about it."""
     if isinstance(error, asyncpg.DataError):
         return RequestError(f"{what}: {error}", hint="correct the value; text cannot contain a NUL character")
+    if isinstance(error, asyncpg.DataCorruptedError | asyncpg.IndexCorruptedError):
+        return DamagedData(f"{what}: {error}", hint="restore it from a backup of the database")
     hint = next((text for kind, text in _HINTS if isinstance(error, kind)), None)
     return BackendError(f"{what}: {str(error) or type(error).__name__}", hint=hint)
 

@@ -4,7 +4,7 @@ Only counting is here; drawing it is progress_tree.py's, telling it in lines wat
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict, cast
 
 from noetl.core.event import Event, step_of
@@ -225,7 +225,7 @@ class Progress:
         if counts and step.loop is not None:
             step.loop.done, step.loop.failed = counts["done"], counts["failed"]
             step.loop.started, step.loop.claiming = step.loop.over - step.loop.kept, False
-        self.changed.append(step)
+        self.changed.append(replace(step))  # it may begin again before it is told
 
 
 def waits_for(data: EventFields) -> str:

@@ -13,14 +13,15 @@ from noetl.control.stuck_executions import WORDS, stuck_of
 from noetl.core.event import Event, iso
 from noetl.core.reading.explain import Reason, explain
 from noetl.core.state import State
-from noetl.errors import Conflict, InvariantViolation, NewerFormat, NotFound
+from noetl.errors import Conflict, DamagedData, InvariantViolation, NewerFormat, NotFound
 from noetl.ports.answers import StuckAnswer, WhyAnswer
 from noetl.ports.store import Store, Stuck, Summary
 
 _LOG = logging.getLogger("noetl.engine")
 # What a damaged log makes of whoever reads it.
 UNREADABLE = (
-    InvariantViolation, NewerFormat, msgspec.MsgspecError, LookupError, TypeError, ValueError, AttributeError,
+    InvariantViolation, DamagedData, NewerFormat, msgspec.MsgspecError,
+    LookupError, TypeError, ValueError, AttributeError,
 )  # fmt: skip
 _ADVICE = {
     "log": "once the log and the playbook can be read again, after an upgrade say,",

@@ -57,6 +57,12 @@ def test_a_step_has_the_state_its_last_event_gave_it(events, state, why):
     assert (step.state, step.why) == (state, why)
 
 
+def test_a_run_that_ended_is_told_as_it_ended_although_the_step_begins_again():
+    again = event("step.scheduled", "load.2", ts=2500, step="load", tokens=["t2"])
+    progress = after(SCHEDULED, event("step.done", "load.1", ts=2000), again)
+    assert [step_line(step, 3000, PLAIN) for step in progress.changed] == ["done     load  1.0 s"]
+
+
 def test_a_step_with_several_runs_is_done_when_none_is_under_way():
     second = event("step.scheduled", "load.2", step="load", tokens=["t2"])
     progress = after(SCHEDULED, second, event("step.done", "load.1", ts=2000))

@@ -50,9 +50,9 @@ def _lines(result: ExecutionAnswer) -> list[str]:
     for key in ("parent", "retry_of", "continued_from", "continued_as", "output", "ctx"):
         value = result[key]
         if value not in (None, {}):
-            lines.append(
-                f"{key.replace('_', ' '):<9}  {value if isinstance(value, str) else short_json(value, 2000)}"
-            )
+            told = value if isinstance(value, str) else short_json(value, 2000)
+            label, _, link = key.partition("_")
+            lines.append(f"{label:<9}  {link}{' ' if link else ''}{told}")
     width = width_of(result["steps"])
     for name, step in result["steps"].items():
         runs = f"  {step['runs']} runs" if step["runs"] > 1 else ""
