@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 from urllib.parse import urlsplit
 
+from noetl.cli.terminal import counted
 from noetl.errors import NoetlError, NotFound
 from noetl.json_value import Json
 from noetl.settings import BY_NAME, CONTEXTS_NAME, SETTINGS, Settings, contexts, unknown_variables
@@ -196,18 +197,19 @@ async def _store(settings: Settings) -> Finding:
 
 async def _postgres(settings: Settings) -> Finding:
     from noetl.adapters.postgres.database import Database
-    from noetl.adapters.postgres.schema import newest_version, version_of
+    from noetl.adapters.postgres.schema import newer_executions, newest_version, version_of
 
     database = Database(settings.store, patience_s=5.0)
     at, newest = await version_of(database), newest_version()
     if at >= newest:
-        return Finding("store", "ok", f"{database.shown}, {_schema(at, newest)}")
+        left = await newer_executions(database)
+        return _well(f"{database.shown}, {_schema(at, newest)}", left)
     message = f"{database.shown} has schema {at}, this version works with {newest}"
     return Finding("store", "warning", message, "noetl db migrate; noetl server start does the same")
 
 
 def _sqlite(settings: Settings) -> Finding:
-    from noetl.adapters.sqlite.connection import newest_version, version_of
+    from noetl.adapters.sqlite.connection import newer_executions, newest_version, version_of
     from noetl.wiring.embedded import MEMORY, store_path
 
     if settings.store == MEMORY:
@@ -221,7 +223,19 @@ def _sqlite(settings: Settings) -> Finding:
     at, newest = version_of(str(path)), newest_version()
     if not os.access(path, os.W_OK):
         return Finding("store", "error", f"{path} cannot be written")
-    return Finding("store", "ok", f"{path}, {_schema(at, newest)}")
+    left = newer_executions(str(path)) if at >= newest else []
+    return _well(f"{path}, {_schema(at, newest)}", left)
+
+
+def _well(told: str, left: list[str]) -> Finding:
+    """A store that can be used, and which executions in it this release leaves to others."""
+    if not left:
+        return Finding("store", "ok", told)
+    named = ", ".join(left[:3]) + (" …" if len(left) > 3 else "")
+    message = f"{told}; {counted(len(left), 'open execution')} of a newer noetl, left to its servers: {named}"
+    return Finding(
+        "store", "warning", message, "upgrade noetl, or keep a server of the newer release running"
+    )
 
 
 def _schema(at: int, newest: int) -> str:

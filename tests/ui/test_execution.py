@@ -379,3 +379,36 @@ def test_a_hundred_steps_open_where_they_can_be_read_and_each_can_be_gone_to(
     expect(page.get_by_role("complementary", name="Step s99")).to_be_visible()
     page.get_by_role("button", name="Fit View").click()
     expect(page.locator("[data-step]")).to_have_count(100)
+
+
+ROUNDS = """\
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: rounds, path: ui/rounds}
+workflow:
+  - step: round
+    spec: {continue: {after_events: 10}}
+    tool: {kind: noop}
+    set: {ctx.n: "{{ (ctx.n | default(0)) + 1 }}"}
+    next: {arcs: [{step: round, when: "{{ event.ok and ctx.n < 4 }}"}]}
+"""
+
+
+def test_an_execution_that_went_on_links_to_the_one_before_and_the_one_after(
+    server: Server, page: Page
+) -> None:
+    first = server.call("POST", "/executions", {"playbook": ROUNDS})["execution_id"]
+    last = server.get(f"/executions/{first}?wait=60")
+    assert last["execution_id"] != first
+    after = server.get(f"/executions/{first}")["continued_as"]
+    page.goto(f"/executions/{first}")
+    expect(page.locator("header").get_by_text("continued from")).to_have_count(0)
+    page.locator(f"a[href$='/executions/{after}']").first.click()
+    expect(page).to_have_url(re.compile(f"/executions/{after}"))
+    expect(page.get_by_text("continued from")).to_be_visible()
+    expect(page.get_by_text("goes on as")).to_be_visible()
+    page.locator(f"a[href$='/executions/{first}']").first.click()
+    expect(page).to_have_url(re.compile(f"/executions/{first}"))
+    page.goto(f"/executions/{last['execution_id']}")
+    expect(page.get_by_text("continued from")).to_be_visible()
+    expect(page.get_by_text("goes on as")).to_have_count(0)

@@ -11,6 +11,7 @@ from noetl import __version__
 from noetl.adapters.postgres.database import LOST, RETRY_S, SCHEMA, Database, trouble
 from noetl.adapters.postgres.statements import SCHEMAS
 from noetl.adapters.sql.migrations import Later, check_reader, oldest_reader
+from noetl.core.formats import ROW_FORMAT
 from noetl.errors import BackendError
 
 T = TypeVar("T")
@@ -42,6 +43,16 @@ async def migrate(database: Database) -> tuple[int, int]:
 async def size_of(database: Database) -> int:
     """The bytes that a database takes, with whatever else is in it."""
     return await _with_connection(database, _size)
+
+
+async def newer_executions(database: Database) -> list[str]:
+    """Open executions that a newer release wrote, of a schema that is up to date."""
+    return await _with_connection(database, _newer)
+
+
+async def _newer(connection: asyncpg.Connection) -> list[str]:
+    wanted = "select execution_id from noetl.executions where ended_at is null and format > $1 order by id"
+    return [row[0] for row in await connection.fetch(wanted, ROW_FORMAT)]
 
 
 async def check(database: Database) -> None:

@@ -16,6 +16,7 @@ import apsw
 from noetl import __version__
 from noetl.adapters.sql.migrations import Later, check_reader, oldest_reader
 from noetl.adapters.sql.schedules import Record
+from noetl.core.formats import ROW_FORMAT
 from noetl.errors import BackendError
 
 Values = Sequence[object] | Mapping[str, object]  # what a statement is given, by place or by name
@@ -127,6 +128,17 @@ def version_of(path: str) -> int:
             return schema_version(connection)
     except apsw.Error as error:
         raise trouble(f"cannot open the database {path}", error) from error
+
+
+def newer_executions(path: str) -> list[str]:
+    """Open executions that a newer release wrote, in a file whose schema is up to date."""
+    wanted = "select execution_id from executions where ended_at is null and format > ? order by rowid"
+    try:
+        with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+            connection.set_busy_timeout(BUSY_MS)
+            return [str(execution_id) for (execution_id,) in fetch(connection, wanted, (ROW_FORMAT,))]
+    except apsw.Error as error:
+        raise trouble(f"cannot read the database {path}", error) from error
 
 
 def newest_version() -> int:

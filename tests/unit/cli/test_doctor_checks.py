@@ -1,11 +1,17 @@
 """`noetl doctor` tells what it reached and what can have no effect, and never a password."""
 
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
+from noetl.adapters.postgres.store import PostgresStore
+from noetl.adapters.sqlite.store import SqliteStore
 from noetl.cli.doctor_checks import effective, run_checks
+from noetl.core.formats import ROW_FORMAT
 from noetl.settings import load
+from tests.conformance.stores import begin, eid
 from tests.servers import NatsServer
 
 
@@ -53,3 +59,27 @@ async def test_a_home_that_cannot_be_written_or_made_is_an_error(
     monkeypatch.setattr("os.access", lambda *_: False)  # root may write everywhere
     found = {one.name: one for one in await run_checks(load())}["home"]
     assert (found.state, f"{tmp_path} cannot be written" in found.told) == ("error", True)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_executions_of_a_newer_release_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: str, kind: str
+) -> None:
+    monkeypatch.setenv("NOETL_HOME", str(tmp_path))
+    monkeypatch.setenv("NOETL_STORE", str(tmp_path / "noetl.db") if kind == "sqlite" else database)
+    settings = load()
+    newer = f"update executions set format = {ROW_FORMAT + 1} where execution_id = '{eid(2)}'"
+    if kind == "sqlite":
+        local = SqliteStore(str(tmp_path / "noetl.db"))
+        await begin(local, 1), await begin(local, 2)
+        await local.close()
+        with closing(apsw.Connection(str(tmp_path / "noetl.db"))) as connection:
+            connection.execute(newer)
+    else:
+        shared = await PostgresStore.open(database)
+        await begin(shared, 1), await begin(shared, 2)
+        await shared.database.fetch(newer)
+        await shared.close()
+    found = {one.name: one for one in await run_checks(settings)}["store"]
+    assert found.state == "warning"
+    assert found.told.endswith(f"; 1 open execution of a newer noetl, left to its servers: {eid(2)}")
