@@ -293,22 +293,21 @@ class PostgresServer(Server):
             raise ServerFailed(f"{statement}: {done.stderr}")
 
     def _prepare(self) -> None:
+        options = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-instructions")
+        self._fill_data("initdb", *options)
+
+    def _fill_data(self, program: str, *options: str) -> None:
+        """Let a program of PostgreSQL write the folder that has the data."""
         self.folder.chmod(0o755)
         data = self.folder / "data"
         data.mkdir(mode=0o700)
         if self.user is not None:
             os.chown(data, self.user, self.user)
-        made = self._popen(
-            [
-                f"{self._programs()}/initdb",
-                *("-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8"),
-                *("--locale=C", "--no-sync", "--no-instructions"),
-            ],
-            subprocess.PIPE,
-        )
-        printed, _ = made.communicate(timeout=READY_S)
-        if made.returncode != 0:
-            raise ServerFailed(f"initdb failed:\n{printed.decode()[-4000:]}")
+        command = [f"{self._programs()}/{program}", "-D", str(data), "--no-sync", *options]
+        filling = self._popen(command, subprocess.PIPE)
+        printed, _ = filling.communicate(timeout=READY_S)
+        if filling.returncode != 0:
+            raise ServerFailed(f"{program} failed:\n{printed.decode()[-4000:]}")
 
     def _programs(self) -> Path:
         """Where initdb, postgres and psql are; a copy when the user may not enter the folder of the wheel."""
@@ -368,22 +367,8 @@ class StandbyServer(PostgresServer):
         self._psql(f"select pg_promote(true, {int(READY_S)})")
 
     def _prepare(self) -> None:
-        self.folder.chmod(0o755)
-        data = self.folder / "data"
-        data.mkdir(mode=0o700)
-        if self.user is not None:
-            os.chown(data, self.user, self.user)
-        copying = self._popen(
-            [
-                f"{self._programs()}/pg_basebackup",
-                *("-d", f"{self._primary.url}/postgres", "-D", str(data)),
-                *("-R", "-X", "stream", "-c", "fast", "--no-sync"),
-            ],
-            subprocess.PIPE,
-        )
-        printed, _ = copying.communicate(timeout=READY_S)
-        if copying.returncode != 0:
-            raise ServerFailed(f"pg_basebackup failed:\n{printed.decode()[-4000:]}")
+        options = ("-d", f"{self._primary.url}/postgres", "-R", "-X", "stream", "-c", "fast")
+        self._fill_data("pg_basebackup", *options)
 
 
 class NatsServer(Server):

@@ -424,4 +424,5 @@ class WorkerLeases:
             leases,
             beat.finished if beat else 0,
             SPOKEN.highest_shared(hello.spoken) or 0,
+            hello.kinds,
         )

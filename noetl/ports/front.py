@@ -72,6 +72,7 @@ class Worker(msgspec.Struct, omit_defaults=True):
     leases: list[dict[str, int | str]] = []  # execution_id, step_run_id, epoch, since
     finished: int = 0  # orders since it started
     protocol: int = 0  # the version that it and this server speak to each other
+    kinds: list[str] = []  # the tool kinds that it has
 
 
 class TokenBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

@@ -31,6 +31,7 @@ from noetl.wiring.plane import (
     new_execution_id,
     with_own_steps,
 )
+from noetl.wiring.tool_kinds import kinds
 from noetl.worker.pool import Pool
 from noetl.worker.secret_cache import CachedSecrets
 
@@ -134,6 +135,7 @@ def _fleet(settings: Settings, pool: Pool, now: Callable[[], int]) -> Fleet:
             draining=pool.draining,
             leases=pool.shown(),
             finished=pool.finished,
+            kinds=sorted(kinds(settings)),
         )
         return [worker]
 

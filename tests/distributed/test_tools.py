@@ -47,5 +47,9 @@ async def test_work_goes_to_a_worker_that_has_its_kind(cluster: Cluster, module:
     assert summary.status == "completed", summary.result
     events = await cluster.log(execution_id)
     assert [(event.data or {})["worker"] for event in events if event.name == "step.started"] == [able.said]
+    async with cluster.front(server) as front:
+        known = {worker.worker_id: "greet" in worker.kinds for worker in await front.workers()}
+    assert known[able.said]
+    assert sum(known.values()) == 1
     done = next(event for event in events if event.name == "step.done")
     assert (done.data or {})["output"]["data"] == "Hello Ann!"

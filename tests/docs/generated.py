@@ -17,7 +17,8 @@ from tests.fork_server import FORK_SERVER
 ROOT = Path(__file__).resolve().parent.parent.parent
 PICTURES = {"branching": "examples/branching.yaml", "orders": "README.md"}  # what each one shows
 TOGETHER: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-TOOLS_HEAD = "# Tool kinds\n\nOne page per kind, as `noetl tools KIND` explains it.\n\n"
+TOOLS_HEAD = "# Tool kinds\n\nOne page per kind, as `noetl tools KIND` explains it.\n"
+TOOLS_HEAD += "[Write a tool kind](../../how-to/write-a-tool.md) of your own.\n\n"
 
 
 def noetl(*arguments: str, stdin: str | None = None) -> str:

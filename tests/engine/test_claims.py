@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
@@ -91,6 +91,18 @@ async def over(folder, table: Table, text: str):
     async with engine(folder) as made:
         made.pool.toolbox.tool = table.tool
         return await finish(made, await begin(made, text))
+
+
+@asynccontextmanager
+async def held_claim(folder, step: str = "desc: x"):
+    """A loop whose first claim has taken its rows and does not answer."""
+    table = Table(10)
+    table.hold = asyncio.Event()
+    async with engine(folder) as made:
+        made.pool.toolbox.tool = table.tool
+        execution_id = await begin(made, claiming(step=step))
+        await table.took.wait()
+        yield made, table, execution_id
 
 
 @PLACES
@@ -318,12 +330,7 @@ async def test_a_retry_of_a_failed_loop_goes_on_with_the_rows_that_it_had_claime
 
 
 async def test_a_claim_that_was_taken_over_is_made_again_with_the_same_key(tmp_path):
-    table = Table(10)
-    table.hold = asyncio.Event()
-    async with engine(tmp_path) as made:
-        made.pool.toolbox.tool = table.tool
-        execution_id = await begin(made, claiming())
-        await table.took.wait()
+    async with held_claim(tmp_path) as (made, table, execution_id):
         lease = next(iter(made.engine.live_state(execution_id).leases))
         await made.engine.send(execution_id, Expire([lease]))
         table.hold.set()
@@ -334,13 +341,8 @@ async def test_a_claim_that_was_taken_over_is_made_again_with_the_same_key(tmp_p
 
 
 async def test_a_process_that_died_between_claiming_and_telling_claims_again_with_the_same_key(tmp_path):
-    table = Table(10)
-    table.hold = asyncio.Event()
-    async with engine(tmp_path) as made:
-        made.pool.toolbox.tool = table.tool
-        execution_id = await begin(made, claiming())
-        await table.took.wait()
-    table.hold = None
+    async with held_claim(tmp_path) as (made, table, execution_id):
+        table.hold = None
     async with engine(tmp_path, made) as another:
         another.pool.toolbox.tool = table.tool
         await another.engine.resume(execution_id)
@@ -350,25 +352,16 @@ async def test_a_process_that_died_between_claiming_and_telling_claims_again_wit
 
 
 async def test_a_claim_whose_worker_is_lost_again_and_again_fails_the_step(tmp_path):
-    table = Table(10)
-    table.hold = asyncio.Event()
-    async with engine(tmp_path) as made:
-        made.pool.toolbox.tool = table.tool
-        execution_id = await begin(made, claiming(step="spec: {limits: {max_takeovers: 0}}"))
-        await table.took.wait()
+    step = "spec: {limits: {max_takeovers: 0}}"
+    async with held_claim(tmp_path, step) as (made, _, execution_id):
         await made.engine.send(execution_id, Expire(["start.1:claim.1"]))
         ran = await finish(made, execution_id)
     assert (ran.status, ran.error["kind"]) == ("failed", "worker_lost")
 
 
 async def test_pause_lets_a_claim_answer_and_resume_goes_on_with_its_rows(tmp_path):
-    table = Table(10)
-    table.hold = asyncio.Event()
-    async with engine(tmp_path) as made:
-        made.pool.toolbox.tool = table.tool
-        execution_id = await begin(made, claiming())
+    async with held_claim(tmp_path) as (made, table, execution_id):
         state = made.engine.live_state(execution_id)
-        await table.took.wait()
         await control(made, execution_id, "pause")
         table.hold.set()
         await until(made, lambda: not state.leases)
@@ -379,12 +372,7 @@ async def test_pause_lets_a_claim_answer_and_resume_goes_on_with_its_rows(tmp_pa
 
 
 async def test_cancel_ends_a_loop_whose_claim_is_out(tmp_path):
-    table = Table(10)
-    table.hold = asyncio.Event()
-    async with engine(tmp_path) as made:
-        made.pool.toolbox.tool = table.tool
-        execution_id = await begin(made, claiming())
-        await table.took.wait()
+    async with held_claim(tmp_path) as (made, _, execution_id):
         await control(made, execution_id, "cancel")
         ran = await finish(made, execution_id)
     assert ran.status == "cancelled"
@@ -503,12 +491,7 @@ async def test_planted_a_key_that_changes_when_a_claim_is_taken_over_is_noticed(
 
     for module in (work_order, report_check):
         monkeypatch.setattr(module, "claim_order", wrong)
-    table = Table(10)
-    table.hold = asyncio.Event()
-    async with engine(tmp_path) as made:
-        made.pool.toolbox.tool = table.tool
-        execution_id = await begin(made, claiming())
-        await table.took.wait()
+    async with held_claim(tmp_path) as (made, table, execution_id):
         await made.engine.send(execution_id, Expire(["start.1:claim.1"]))
         table.hold.set()
         with pytest.raises(AssertionError, match="was made with the key"):

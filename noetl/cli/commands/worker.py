@@ -126,11 +126,15 @@ def _line(worker: dict[str, object]) -> str:
     """One worker in words: what each knows of it differs between a server and this machine."""
     from noetl.adapters.http.moment import ms
     from noetl.cli.running.run_summary import duration
+    from noetl.tools import own
 
     ran = duration(time.time() * 1000 - ms(str(worker["started_at"])))
     parts = [f"{worker['worker_id']}  pool {worker['pool']}  up {ran}"]
     if worker.get("version"):
         parts.append(f"release {worker['version']}  protocol {worker.get('protocol') or 'unknown'}")
+    kinds = worker.get("kinds")
+    if added := sorted({*kinds} - {*own()} if isinstance(kinds, list) else ()):
+        parts.append(f"also {', '.join(added)}")
     if "pid" in worker:
         parts.append(f"pid {worker['pid']}")
     if "concurrency" in worker:

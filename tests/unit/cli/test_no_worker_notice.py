@@ -27,7 +27,8 @@ class Listening(JsonWatch):
 class Answering:
     """A server with one execution, whose step `far` is for the pool `gpu`."""
 
-    def __init__(self, *pools: str, started_at: str | None = None) -> None:
+    def __init__(self, *pools: str, started_at: str | None = None, kinds: list[str] | None = None) -> None:
+        self.kinds = kinds or []
         self.pools, self.run = pools, {"step": "far", "status": "running", "started_at": started_at}
         self.asked, self.enough, self.looked = 0, 0, asyncio.Event()
 
@@ -37,7 +38,10 @@ class Answering:
             self.looked.set()
         if self.asked == 1:
             raise Denied("this needs the scope 'read'")
-        return [Worker(f"w-{pool}", pool, 1, 0, 0, 0) for pool in self.pools]
+        return [Worker(f"w-{pool}", pool, 1, 0, 0, 0, kinds=self.kinds) for pool in self.pools]
+
+    async def graph(self, execution_id: str) -> dict[str, Any]:
+        return {"steps": [{"step": "near", "kinds": ["x"]}, {"step": "far", "kinds": ["noop", "greet"]}]}
 
     async def state(self, execution_id: str) -> dict[str, Any]:
         return {"runs": [self.run]}
@@ -67,10 +71,22 @@ async def test_work_for_a_pool_without_workers_is_told_once() -> None:
     assert await sentences(Answering("default"), looks=9) == [TOLD]
 
 
+async def test_work_of_a_kind_that_no_worker_of_its_pool_has_is_told() -> None:
+    told = await sentences(Answering("default", "gpu", kinds=["http", "noop"]), looks=9)
+    assert told == [
+        "step 'far' waits for a worker of the pool 'gpu' with the kind 'greet': "
+        "name it under 'tools' where the worker runs, or install its package there"
+    ]
+
+
 @pytest.mark.parametrize(
     "server",
-    [Answering("default", "gpu"), Answering("default", started_at="2026-01-01T00:00:00.000Z")],
-    ids=["a pool that is served", "a step that was started"],
+    [
+        Answering("default", "gpu"),
+        Answering("gpu", kinds=["greet", "noop"]),
+        Answering("default", started_at="2026-01-01T00:00:00.000Z"),
+    ],
+    ids=["a pool that is served", "a kind that is there", "a step that was started"],
 )
 async def test_what_somebody_may_take_or_has_is_not_told(server: Answering) -> None:
     assert await sentences(server, looks=4) == []

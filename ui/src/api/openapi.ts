@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 b44c801eebac00f6ecfbb704d2280320bc82004e14b1ebea1045cea9a22f4a0c); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 cc9479ec01abfe0ab593955f32ea282194bba7bb321f7468381bb51fa1e0bbb2); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -3320,6 +3320,7 @@ export interface components {
             /** @description ISO 8601 in UTC, with milliseconds */
             heard_at: string;
             host: string;
+            kinds: string[];
             leases: components["schemas"]["LeaseItem"][];
             pool: string;
             protocol: number;
