@@ -29,6 +29,7 @@ class OutputChoices(OutputFormat, total=False):
     """The same among the options of a command, with how long a run may take where it has that option."""
 
     raw: bool
+    verbose: bool
     timeout: float | None
 
 
@@ -121,6 +122,7 @@ def timeout(function: Command) -> Command:
 
 def output_options(function: Command) -> Command:
     for option in (
+        click.option("-v", "--verbose", is_flag=True, help="Show what tasks print, while they print it."),
         click.option("-q", "--quiet", is_flag=True, help="Print nothing but data and errors."),
         click.option("--raw", is_flag=True, help="Print an output that is a text as it is, not as JSON."),
         click.option(

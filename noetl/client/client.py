@@ -73,6 +73,12 @@ class Execution(_Plain[AsyncExecution]):
         """Its events from a sequence number on, each once and in order, as they happen, until it is over."""
         return self._thread.iterate(self._awaited.follow(first))
 
+    def follow_logs(
+        self, *, step: str | None = None, level: str | None = None, children: bool = False
+    ) -> Iterator[LogLine]:
+        """What its tasks print, as they print it, until it is over; `level`: this one or a worse one."""
+        return self._thread.iterate(self._awaited.follow_logs(step=step, level=level, children=children))
+
     events = _plain(AsyncExecution.events)
     logs = _plain(AsyncExecution.logs)
     why = _plain(AsyncExecution.why)

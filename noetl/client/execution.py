@@ -12,7 +12,7 @@ from noetl.core.values.output import is_reference
 from noetl.errors import NotFound
 from noetl.json_value import Json, JsonObject
 from noetl.ports.answers import ExecutionAnswer, LogLine, StateAnswer, WhyAnswer
-from noetl.ports.front import Front, Started
+from noetl.ports.front import FindLines, Front, Started
 
 WAIT_S = 30.0  # a server is asked again after so long
 GOING_ON = ("pending", "running", "waiting")
@@ -70,9 +70,28 @@ class AsyncExecution:
         """Events that match; `name` may be a pattern such as `task.*`."""
         return await self._front.events(self.execution_id, first=first, limit=limit, name=name, step=step)
 
-    async def logs(self, *, limit: int = 500, step: str | None = None) -> list[LogLine]:
-        """What its tasks printed, a line each."""
-        return await self._front.logs(self.execution_id, limit=limit, step=step)
+    async def logs(
+        self, *, limit: int = 500, step: str | None = None, children: bool = False
+    ) -> list[LogLine]:
+        """What its tasks have printed, and their errors, a line each; perhaps with those of its children."""
+        lines: list[LogLine] = []
+        find = FindLines(step=step, children=children)
+        async with aclosing(self._front.follow_logs(self.execution_id, find, live=False)) as pages:
+            async for page in pages:
+                lines += page["items"]
+                if len(lines) >= limit:
+                    break
+        return lines[:limit]
+
+    async def follow_logs(
+        self, *, step: str | None = None, level: str | None = None, children: bool = False
+    ) -> AsyncGenerator[LogLine]:
+        """What its tasks print, as they print it, until it is over; `level`: this one or a worse one."""
+        find = FindLines(step=step, level=level, children=children)
+        async with aclosing(self._front.follow_logs(self.execution_id, find)) as pages:
+            async for page in pages:
+                for line in page["items"]:
+                    yield line
 
     async def why(self, step: str | None = None) -> WhyAnswer:
         """Its decisions in words."""

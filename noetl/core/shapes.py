@@ -126,7 +126,9 @@ if TYPE_CHECKING:
         batches: int  # of a loop that claims its items
         errors: list[IterationError]
 
-    _Marks = TypedDict("_Marks", {"$logs": list[str], "$answered": bool}, total=False)
+    _Marks = TypedDict(
+        "_Marks", {"$logs": list[str], "$last_lines": list[str], "$answered": bool}, total=False
+    )
 
     class Output(_Marks, total=False):
         """The envelope of what a task, a step or a child produced."""

@@ -239,13 +239,22 @@ class DiffAnswer(TypedDict):
 
 
 class LogLine(TypedDict):
-    """One line that a task wrote to its output."""
+    """One line that a task wrote, or of the error that it ended with."""
 
-    seq: int
+    execution_id: ExecutionId
     ts: str
     step: str
+    run: str
     task: str
     iteration: str | None
     attempt: int | None
-    text: str
     level: str | None
+    text: str
+
+
+class LinesPage(TypedDict):
+    """Some lines in order; `next` is where reading goes on, `more` whether there is something now."""
+
+    items: list[LogLine]
+    next: str
+    more: bool

@@ -81,8 +81,26 @@ def _mentions_nothing(text: str) -> bool:
     return False
 
 
-def _no_log(line: str) -> None:
+def _ignore(_: bytes) -> None:
     return None
+
+
+class CallOutput(Protocol):
+    """Where what a call prints goes, as it comes."""
+
+    keep: int | None  # bytes that are kept of it, if fewer than of others
+
+    def write(self, data: bytes, stream: int = 1) -> None:
+        """Some bytes of one of its outputs: whole lines, or parts of them."""
+
+
+class _NoOutput:
+    """Nobody reads what the call prints."""
+
+    keep: int | None = None
+
+    def write(self, data: bytes, stream: int = 1) -> None:
+        return None
 
 
 @dataclass(slots=True, eq=False)  # not frozen, which would cost as much as the rest of a call together
@@ -106,7 +124,7 @@ class Call:
     roots: tuple[str, ...] = ()  # folders that files may be read and written in; the work folder when empty
     env: Mapping[str, str] = field(default_factory=dict)  # what child processes see, and nothing else
     mentions: Callable[[str], bool] = _mentions_nothing  # whether a template of the playbook has this text
-    log: Callable[[str], None] = _no_log
+    output: CallOutput = field(default_factory=_NoOutput)  # where what it prints goes
     network: Network = PUBLIC_ONLY  # the addresses that requests may reach
     trace: str | None = None  # the W3C traceparent of this call, when the worker traces
 
@@ -130,7 +148,6 @@ class Limits:
 
     memory_bytes: int | None = None
     cpu_s: float | None = None
-    output_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +161,13 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How a piece of code ended, and what it printed. `value` is already JSON."""
+    """How a piece of code ended. `value` is already JSON."""
 
     ended: Literal["ok", "raised", "value", "timeout", "memory", "crashed"]
     value: Json = None
     raised: Raised | None = None
     message: str = ""  # for every ending but ok and raised
     exit_code: int | None = None
-    stdout: str = ""
-    stderr: str = ""
 
 
 class PythonHost(Protocol):
@@ -167,10 +182,11 @@ class PythonHost(Protocol):
         name: str | None = None,
         timeout_s: float | None = None,
         limits: Limits | None = None,
+        on_output: Callable[[bytes], None] = _ignore,
     ) -> Ran:
         """Run code; `script` is the file it came from, for `__file__` and imports beside it.
 
-        `name` is what tracebacks call it.
+        `name` is what tracebacks call it; `on_output` is given what it writes, as it comes.
         """
 
     async def close(self) -> None:

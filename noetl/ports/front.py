@@ -4,7 +4,8 @@ The control plane offers it in the process; the HTTP adapter offers the same of 
 answered as a mapping is what `--json` prints and the REST API sends.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
 import msgspec
@@ -234,6 +235,25 @@ class Executions(Protocol):
         """Its events as they are committed, each once and in order, until it is over; close it to stop."""
 
 
+def _every(path: str) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class FindLines:
+    """Which lines of tasks are wanted."""
+
+    step: str | None = None
+    task: str | None = None
+    level: str | None = None  # this one or a worse one; what says no level counts as info
+    text: str = ""  # in any case
+    children: bool = False  # also of executions that it started, and these
+    sees: Callable[[str], bool] = _every  # of which playbooks they may be shown
+
+
+ALL_LINES = FindLines()
+
+
 class Readings(Protocol):
     """What a log says afterwards, or so far."""
 
@@ -255,9 +275,17 @@ class Readings(Protocol):
         """Envelopes of events that match, from a sequence number on."""
 
     async def logs(
-        self, execution_id: str, *, first: int = 1, limit: int = 500, step: str | None = None
-    ) -> list[answers.LogLine]:
-        """What tasks wrote to their output, a line each, from an event on; the lines of an event together."""
+        self, execution_id: str, find: FindLines = ALL_LINES, *, after: str = "", limit: int = 1000
+    ) -> answers.LinesPage:
+        """What tasks wrote, and the errors they ended with, behind a place; about so many lines at once.
+
+        Those of children come with `follow_logs` alone.
+        """
+
+    def follow_logs(
+        self, execution_id: str, find: FindLines = ALL_LINES, *, after: str = "", live: bool = True
+    ) -> AsyncGenerator[answers.LinesPage]:
+        """The same as it is written, until the execution is over, or what there is; a page may be empty."""
 
     async def state(self, execution_id: str, at: int | None = None) -> answers.StateAnswer:
         """The state after an event: status, ctx, workload, steps, tokens, runs, what waits."""

@@ -15,6 +15,7 @@ from noetl.core.formats import OLDEST_ROW_FORMAT, ROW_FORMAT, check_row_format
 from noetl.errors import Conflict, NotFound
 from noetl.ports.notification import Notice, NotificationStore
 from noetl.ports.schedule import ScheduleStore
+from noetl.ports.task_lines import LineStore
 from noetl.ports.tick import TickStore
 
 
@@ -238,7 +239,7 @@ class Extent(msgspec.Struct):
     oldest_due: tuple[str, int] | None = None  # of those that run: the execution, and when
 
 
-class Store(ScheduleStore, TickStore, NotificationStore, Protocol):
+class Store(ScheduleStore, TickStore, NotificationStore, LineStore, Protocol):
     """The event log and its projections, what starts executions, and who is told of them.
 
     A commit that changes a status, or brings notices, writes the deliveries of whoever wants to know.

@@ -6,7 +6,7 @@ import msgspec
 
 from noetl.core.event import EventEnvelope, ExecutionId, Moment
 from noetl.core.reading.loop_view import COUNTED
-from noetl.core.reading.views import LogLine, ProgressAnswer, RunOutput, Writer
+from noetl.core.reading.views import ProgressAnswer, RunOutput, Writer
 from noetl.core.shapes import described
 from noetl.core.state import STATUSES
 from noetl.dsl.net.diagram import Sketch
@@ -50,14 +50,6 @@ class DataAnswer(msgspec.Struct):
     workload: Json
     writers: dict[str, Writer]
     outputs: list[RunOutput]
-
-
-class LinesAnswer(msgspec.Struct):
-    """Lines that match, the newest of them; how many older ones are not kept."""
-
-    total: int
-    dropped: int
-    items: list[LogLine]
 
 
 class FoundAnswer(msgspec.Struct):

@@ -5,9 +5,10 @@ The code either assigns `result`, or defines `main(...)`, whose return value is 
 it takes one of that name. Code is never a template: hand values in as variables.
 
 The process has its own memory and time bounds, a clean environment and no part in the engine: code that
-exits, crashes, eats memory or never returns fails its own task only. What it prints is kept as the task's
-log. The result may hold anything that has a JSON form; dates, decimals, UUIDs, bytes, tuples and sets are
-converted, everything else is error kind `value`.
+exits, crashes, eats memory or never returns fails its own task only. What it prints is the task's log, line
+by line while it runs; lines of Python's `logging` keep their level. The result may hold anything that has a
+JSON form; dates, decimals, UUIDs, bytes, tuples and sets are converted, everything else is error kind
+`value`.
 
 An exception is error kind `python`; `error.details.traceback` shows the lines of your code, called by step
 and task or by the script's name.
@@ -59,18 +60,23 @@ async def run(code_and_input: tuple[Code, dict[str, Json]], call: Call) -> Envel
     host = call.resource(PYTHON_HOST, no_python_host)
     text, script = (code.code or "", None) if code.script is None else await _script(code.script, call)
     name = code.script or _place(call)
-    limits = _limits(knobs)
-    ran = await host.run(text, variables, script=script, name=name, timeout_s=code.timeout, limits=limits)
-    if ran.stdout or ran.stderr:
-        for line in (ran.stdout + ran.stderr).splitlines():
-            call.log(line)
+    call.output.keep = knobs.max_output_bytes
+    ran = await host.run(
+        text,
+        variables,
+        script=script,
+        name=name,
+        timeout_s=code.timeout,
+        limits=_limits(knobs),
+        on_output=call.output.write,
+    )
     return _answer(ran, code)
 
 
 def _limits(knobs: Knobs) -> Limits | None:
-    if knobs.memory_bytes is knobs.cpu_s is knobs.max_output_bytes is None:
+    if knobs.memory_bytes is knobs.cpu_s is None:
         return None
-    return Limits(knobs.memory_bytes, knobs.cpu_s, knobs.max_output_bytes)
+    return Limits(knobs.memory_bytes, knobs.cpu_s)
 
 
 def _place(call: Call) -> str:

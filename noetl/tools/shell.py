@@ -8,7 +8,8 @@ leaves running ends with it, with its task, and with the worker, however that en
 
 A non-zero exit is an error of kind `shell` whose `code` is the exit code; `data` still holds what was
 printed, `error.details.stderr` the end of the error output. Each of the two outputs is kept up to
-`spec.max_output_bytes` (1 MiB); what goes beyond is counted and dropped. When the task is cancelled or times
+`spec.max_output_bytes` (1 MiB); what goes beyond is counted and dropped. The lines of both are the task's
+log, in the order they arrive, while the program runs. When the task is cancelled or times
 out, the program and everything it started are stopped: asked first, then killed.
 """
 
@@ -56,7 +57,9 @@ class Knobs(Input):
 async def run(command: Command, call: Call) -> Envelope:
     """Start the program, feed it, and answer with what it printed and how it ended."""
     knobs: Knobs = read_knobs(Knobs, call)
-    program = await start(_argv(command), _place(command, call), Program(knobs.max_output_bytes))
+    program = await start(
+        _argv(command), _place(command, call), Program(knobs.max_output_bytes, call.output.write)
+    )
     if command.stdin is not None:
         program.feed(command.stdin.encode(), end=True)
     await program.ended(knobs.grace)

@@ -34,6 +34,7 @@ from noetl.wiring.plane import (
 from noetl.wiring.tool_kinds import kinds
 from noetl.worker.pool import Pool
 from noetl.worker.secret_cache import CachedSecrets
+from noetl.worker.task_output import LineSender
 
 __all__ = [
     "MEMORY",
@@ -112,9 +113,11 @@ def assemble(
     toolbox = make_toolbox(
         settings, results, CachedSecrets(plane), f"embedded-{os.getpid()}", trusted=trusted
     )
+    toolbox.lines = LineSender(plane.task_log, now)
     pool = Pool(toolbox, plane.engine, results, _programs(plane), settings.concurrency, now=now)
     pool.outlives_trouble = served
     plane.engine.workers = pool
+    plane.front.lines_sent = toolbox.lines.settled
     plane.front.fleet = _fleet(settings, pool, now)
     return Embedded(**{name: getattr(plane, name) for name in Plane.__slots__}, pool=pool)
 

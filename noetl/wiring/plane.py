@@ -19,6 +19,7 @@ from noetl.adapters.secrets.sealed_credentials import Sealer, keys_of
 from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine
 from noetl.control.front.front import LocalFront
+from noetl.control.task_log import TaskLog
 from noetl.core.message import Start, WorkOrder
 from noetl.core.pipeline.effects import RunTool
 from noetl.core.program.fragment import extended
@@ -30,6 +31,7 @@ from noetl.ports.control import Secrets
 from noetl.ports.network import Network
 from noetl.ports.results import Results
 from noetl.ports.store import Store
+from noetl.ports.task_lines import KeptLines
 from noetl.ports.trace import traceparent
 from noetl.settings import FILE_NAME, Settings, environment
 from noetl.tools import get
@@ -68,6 +70,7 @@ class Plane:
     engine: Engine
     keychain: Keychain
     front: LocalFront
+    task_log: TaskLog
 
     async def resolve(self, execution_id: str, name: str, refused: str | None = None) -> Secret:
         """The secret a task names; another one than was refused, where there can be one."""
@@ -119,7 +122,8 @@ def control_plane(
     front = LocalFront(engine, catalog, payloads, keychain, new_execution_id, adopts=adopts)
     front.sending.sender_of = senders(front.told_playbook, allowed)
     front.sending.page_of = pages_at(settings.public_url)
-    plane = Plane(settings, store, results, payloads, catalog, engine, keychain, front)
+    task_log = TaskLog(store, KeptLines(settings.task_log_bytes, settings.execution_log_bytes))
+    plane = Plane(settings, store, results, payloads, catalog, engine, keychain, front, task_log)
     catalog.gate = plane.checked
     return plane
 

@@ -246,4 +246,4 @@ class Pool:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self.toolbox.resources.close()
+        await self.toolbox.close()

@@ -19,6 +19,7 @@ from noetl.core.shapes import Output
 from noetl.core.values.output import failed, problem
 from noetl.dsl.testing.script import Place, Script, output_of
 from noetl.json_value import Json
+from noetl.ports.call import CallOutput
 from noetl.ports.envelope import Envelope, Failed
 from noetl.ports.tool import convert
 from noetl.worker.toolbox import Toolbox
@@ -48,7 +49,7 @@ class RehearsedToolbox(Toolbox):
     outside: Callable[[], AbstractContextManager[None]] = nullcontext
     calls: list[Called] = field(default_factory=list)
 
-    async def _guarded(self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]) -> Output:
+    async def _guarded(self, effect: RunTool, frame: Frame, order: WorkOrder, printed: CallOutput) -> Output:
         place = place_of(effect, frame, order)
         answer = self.script.answer(place, child=order.execution_id != self.main)
         if answer is not None:
@@ -57,7 +58,7 @@ class RehearsedToolbox(Toolbox):
             )
         elif effect.task.kind in self.run:
             with self.outside():
-                output = await Toolbox._guarded(self, effect, frame, order, logs)
+                output = await Toolbox._guarded(self, effect, frame, order, printed)
         else:
             output = failed(problem(NOT_GIVEN, f"the test gives no output for {place.words}"))
         known = answer is not None or effect.task.kind in self.run
@@ -83,8 +84,8 @@ class RecordingToolbox(Toolbox):
 
     calls: list[Called] = field(default_factory=list)
 
-    async def _guarded(self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]) -> Output:
-        output = await Toolbox._guarded(self, effect, frame, order, logs)
+    async def _guarded(self, effect: RunTool, frame: Frame, order: WorkOrder, printed: CallOutput) -> Output:
+        output = await Toolbox._guarded(self, effect, frame, order, printed)
         clean = frame.around.redactor.clean
         kept: Output = {**output}
         kept.pop("ref", None)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from noetl.core.event import iso
 from noetl.core.message import WorkOrder
-from noetl.core.pipeline.effects import LOGS, RunTool
+from noetl.core.pipeline.effects import LAST_LINES, LOGS, RunTool
 from noetl.core.pipeline.frame import Frame
 from noetl.core.program.program import Program
 from noetl.core.shapes import Output, Reference
@@ -20,14 +20,15 @@ from noetl.core.values.output import failed, problem, size_of
 from noetl.core.values.redact import Redactor
 from noetl.errors import NoetlError
 from noetl.json_value import Json, JsonObject
-from noetl.ports.call import Call, CallPayloads, Resources, Secret
+from noetl.ports.call import Call, CallOutput, CallPayloads, Resources, Secret
 from noetl.ports.control import Secrets, material_digest
 from noetl.ports.envelope import Failed
 from noetl.ports.network import PUBLIC_ONLY, Network
 from noetl.ports.tool import Tool, invoke
+from noetl.worker.recorded_output import RecordedOutput
 from noetl.worker.redacting_results import RedactedPayloads
+from noetl.worker.task_output import LineSender
 
-LOG_BYTES = 16_384
 REDACTORS_KEPT = 1000
 MENTIONS_KEPT = 256
 PAYLOADS_KEPT = 32 * 1024 * 1024  # bytes of payloads that orders after one another read
@@ -52,19 +53,30 @@ class Toolbox:
     env: Mapping[str, str] = field(default_factory=dict)  # what the programs that tools start see
     network: Network = PUBLIC_ONLY  # the addresses that requests of playbooks may reach
     trace: Callable[[RunTool, WorkOrder], str | None] = no_trace  # the traceparent of a call
+    lines: LineSender | None = None  # where what tasks print goes; without it, into their events
     _payloads: OrderedDict[str, tuple[Json, int]] = field(default_factory=OrderedDict)
     _redactors: dict[str, Redactor] = field(default_factory=dict)
     _mentioned: dict[tuple[int, str], tuple[Program, bool]] = field(default_factory=dict)
 
+    async def close(self) -> None:
+        """Let go of what is kept open; lines that are on their way go first."""
+        await self.resources.close()
+        if self.lines is not None:
+            await self.lines.close()
+
     async def call(self, effect: RunTool, frame: Frame, order: WorkOrder) -> Output:
         """One tool call: exactly one output envelope, whatever happens."""
         began, started = time.perf_counter(), frame.around.now()
-        logs: list[str] = []
+        printed = self.lines.output(order, frame, effect) if self.lines is not None else None
+        task_output = printed or RecordedOutput()
         seconds = effect.spec.get("timeout")
-        if not isinstance(seconds, int | float) or isinstance(seconds, bool):
-            output = await self._guarded(effect, frame, order, logs)
-        else:
-            output = await self._bounded(effect, frame, order, logs, seconds)
+        try:
+            if not isinstance(seconds, int | float) or isinstance(seconds, bool):
+                output = await self._guarded(effect, frame, order, task_output)
+            else:
+                output = await self._bounded(effect, frame, order, task_output, seconds)
+        finally:
+            task_output.end()
         data = output.get("data")
         meta: JsonObject = {
             "attempt": effect.attempt,
@@ -77,26 +89,26 @@ class Toolbox:
         output["meta"] = {**meta, **own} if (own := output.get("meta")) else meta
         if output.get("error") is None:
             output.pop("error", None)
-        if logs:
-            output[LOGS] = _bounded_logs(logs)
+        if task_output.last:
+            output[LOGS if printed is None else LAST_LINES] = task_output.last
         return output
 
     async def _bounded(
-        self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str], seconds: float
+        self, effect: RunTool, frame: Frame, order: WorkOrder, printed: CallOutput, seconds: float
     ) -> Output:
         """The call within the task's own timeout."""
         try:
             async with asyncio.timeout(seconds):
-                return await self._guarded(effect, frame, order, logs)
+                return await self._guarded(effect, frame, order, printed)
         except TimeoutError:
             return failed(
                 problem("timeout", f"task {effect.label!r} took longer than {seconds} s", retryable=True)
             )
 
-    async def _guarded(self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]) -> Output:
+    async def _guarded(self, effect: RunTool, frame: Frame, order: WorkOrder, printed: CallOutput) -> Output:
         try:
             tool = self.tool(effect.task.kind)
-            call = await self._call(effect, frame, order, logs)
+            call = await self._call(effect, frame, order, printed)
             return await invoke(tool, effect.input, call)
         except Failed as failure:
             return failure.output
@@ -114,7 +126,7 @@ class Toolbox:
             where = traceback.format_exc(limit=-3)
             return failed(problem("internal", message, traceback=where))
 
-    async def _call(self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]) -> Call:
+    async def _call(self, effect: RunTool, frame: Frame, order: WorkOrder, printed: CallOutput) -> Call:
         auth_name = _auth_name(effect.auth)
         material: Secret | None = effect.auth if isinstance(effect.auth, dict) else None
         redactor = frame.around.redactor
@@ -148,7 +160,7 @@ class Toolbox:
             roots=self.roots,
             env=self.env,
             mentions=lambda text: self._mentions(frame.around.program, text),
-            log=logs.append,
+            output=printed,
             network=self.network,
             trace=self.trace(effect, order),
         )
@@ -199,16 +211,3 @@ def _auth_name(auth: object) -> str | None:
     if isinstance(auth, dict) and auth.keys() == {"name", "fields"}:
         return str(auth["name"])
     return auth if isinstance(auth, str) else None
-
-
-def _bounded_logs(lines: list[str]) -> list[str]:
-    """The end of what was printed, within bounds."""
-    kept: list[str] = []
-    size = 0
-    for line in reversed(lines):
-        size += size_of(line)
-        if size > LOG_BYTES:
-            kept.append("… (earlier lines left out)")
-            break
-        kept.append(line)
-    return kept[::-1]

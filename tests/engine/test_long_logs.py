@@ -1,6 +1,6 @@
 """Reading a long log page by page costs as much as the log is long, not that times its pages."""
 
-from noetl.cli.commands.execution.pages import envelopes, lines
+from noetl.cli.commands.execution.pages import envelopes
 from noetl.control import history, log_rows
 from tests.engine.harness import begin, engine, finish, playbook
 
@@ -41,7 +41,8 @@ async def test_a_log_is_read_in_time_that_grows_with_its_length(tmp_path, monkey
         monkeypatch.setattr(made.store, "rows", reading)
         told = [event["seq"] async for event in envelopes(made.front, ran.execution_id)]
         work = [decoded, fetched]
-        said = [line["text"] async for line in lines(made.front, ran.execution_id, None)]
+        pages = made.front.follow_logs(ran.execution_id, live=False)
+        said = [line["text"] async for page in pages for line in page["items"]]
     assert ran.status == "failed"
     assert ran.result["counts"]["tasks"] == TASKS + 1
     assert told == list(range(1, len(ran.events) + 1))

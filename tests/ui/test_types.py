@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from noetl.core.reading.views import LoopAnswer, ProgressAnswer, TimelineAnswer
-from noetl.ports.answers import DiffAnswer, ExecutionAnswer, StateAnswer, WhyAnswer
+from noetl.ports.answers import DiffAnswer, ExecutionAnswer, LinesPage, StateAnswer, WhyAnswer
 from noetl.server import shapes, view_shapes
 from tests.ui.conftest import Server
 
@@ -71,7 +71,7 @@ SHAPES: dict[str, Any] = {
     "/data": view_shapes.DataAnswer,
     "/timeline": TimelineAnswer,
     "/loops": view_shapes.LoopRuns,
-    "/lines": view_shapes.LinesAnswer,
+    "/logs": LinesPage,
     "/found": view_shapes.FoundAnswer,
     "/events": shapes.EventPage,
     "/why": WhyAnswer,

@@ -1,7 +1,6 @@
 """The product of a server far away. Every method is one route; the shapes are those of the port."""
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from typing import cast
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from urllib.parse import quote
 
 import msgspec
@@ -13,17 +12,19 @@ from noetl.adapters.http.notifications import HttpNotifications
 from noetl.adapters.http.schedules import body_of, segment, started_of
 from noetl.core.event import Event, EventEnvelope, iso
 from noetl.core.message import Control
-from noetl.core.reading.task_logs import lines_of
 from noetl.json_value import Json, JsonObject
 from noetl.ports import answers
-from noetl.ports.front import Ask, NewToken, Slice, Started, TokenAsk, Worker
+from noetl.ports.front import ALL_LINES, Ask, FindLines, NewToken, Slice, Started, TokenAsk, Worker
 from noetl.ports.store import AccessToken, Find, Listed, PlaybookText, Projection, Row, Summary
 
-PAGE = 500
 EVENTS_PAGE = 5000
 ROWS_PAGE = 1000
 ITEMS_PAGE = 100_000
 FOUND = 200  # what was asked for is there already; 201 when it was made
+
+
+def _wanted(find: FindLines) -> Query:
+    return {"step": find.step, "task": find.task, "level": find.level, "text": find.text or None}
 
 
 def _silent(text: str) -> None:
@@ -154,18 +155,19 @@ class HttpFront(HttpNotifications):
         return envelopes
 
     async def logs(
-        self, execution_id: str, *, first: int = 1, limit: int = 500, step: str | None = None
-    ) -> list[answers.LogLine]:
-        lines: list[answers.LogLine] = []
-        start: int | None = first
-        while start is not None and len(lines) < limit:
-            query: Query = {"from": start, "limit": PAGE, "name": "task.done", "step": step}
-            page = await self.client.ask("GET", f"{_execution(execution_id)}/events", query=query)
-            for envelope in page["items"]:
-                if len(lines) < limit:
-                    lines += cast(Iterator[answers.LogLine], lines_of(envelope))
-            start = page["next"]
-        return lines
+        self, execution_id: str, find: FindLines = ALL_LINES, *, after: str = "", limit: int = 1000
+    ) -> answers.LinesPage:
+        query: Query = {**_wanted(find), "after": after or None, "limit": limit}
+        page: answers.LinesPage = await self.client.ask(
+            "GET", f"{_execution(execution_id)}/logs", query=query
+        )
+        return page
+
+    def follow_logs(
+        self, execution_id: str, find: FindLines = ALL_LINES, *, after: str = "", live: bool = True
+    ) -> AsyncGenerator[answers.LinesPage]:
+        query: Query = {**_wanted(find), "children": find.children, "live": live}
+        return stream.follow_lines(self.client, segment(execution_id), query, after, self._told)
 
     async def graph(self, execution_id: str) -> JsonObject:
         drawing: JsonObject = await self.client.ask("GET", f"{_execution(execution_id)}/graph")

@@ -9,8 +9,10 @@ import msgspec
 
 from noetl.adapters.memory.notifications import MemoryNotifications
 from noetl.adapters.memory.schedules import MemorySchedules
+from noetl.adapters.memory.task_lines import MemoryLines
 from noetl.errors import Conflict
 from noetl.ports import store
+from noetl.ports.task_lines import KeptLines, PrintedLines, StoredLines
 
 RESTING = ("paused", "stuck")
 
@@ -47,6 +49,7 @@ class MemoryStore(MemorySchedules, MemoryNotifications):
         self._deleted: set[tuple[str, int]] = set()
         self._secrets: dict[str, tuple[bytes, int]] = {}
         self._tokens: dict[str, store.AccessToken] = {}
+        self._lines = MemoryLines()
 
     def _get(self, execution_id: str) -> _Execution:
         try:
@@ -126,6 +129,14 @@ class MemoryStore(MemorySchedules, MemoryNotifications):
 
     async def logs(self, execution_ids: Sequence[str]) -> Mapping[str, store.StoredLog]:
         return {key: await self.log(key) for key in execution_ids if key in self._executions}
+
+    async def add_lines(self, printed: Sequence[PrintedLines], kept: KeptLines) -> None:
+        for one in printed:
+            if one.execution_id in self._executions:
+                self._lines.add(one, kept)
+
+    async def lines(self, execution_id: str, after: int = 0) -> Sequence[StoredLines]:
+        return self._lines.read(execution_id, after)
 
     async def projection(self, execution_id: str) -> store.Projection:
         execution = self._get(execution_id)
@@ -411,6 +422,7 @@ class MemoryStore(MemorySchedules, MemoryNotifications):
         gone = [key for key in execution_ids if store.family_over(await self.family(key), before)]
         for key in gone:
             self._keys.pop(self._executions.pop(key).summary.idempotency_key or "", None)
+            self._lines.forget(key)
         self._mail = [letter for letter in self._mail if letter.execution_id not in gone]
         return gone
 

@@ -490,10 +490,44 @@ with recursive family (wanted, member, parent, retry_of, chain) as (
   delete from log where execution in (select id from gone)
 ), states as (
   delete from snapshots where execution in (select id from gone)
+), printed as (
+  delete from task_lines where execution in (select id from gone)
 ), letters as (
   delete from mailbox where execution in (select id from gone)
 )
 select execution_id from gone
+
+-- name: add_lines
+insert into task_lines (execution, number, total, whose, upto, lines, lost, body)
+select e.id, coalesce(l.number, 0) + 1, coalesce(l.total, 0) + $2::bigint, $3, $4, $5, $6, $7
+from executions e left join lateral (
+  select number, total from task_lines where execution = e.id order by number desc limit 1
+) l on true
+where e.execution_id = $1
+returning execution, total
+
+-- name: trim_lines_of_attempt
+with gone as (
+  delete from task_lines where execution = $1 and whose = $2 and upto > $3 and upto <= $4 returning lines + lost as lines
+)
+update task_lines set lost = lost + (select coalesce(sum(lines), 0) from gone)
+where execution = $1 and number = (
+  select min(number) from task_lines where execution = $1 and whose = $2 and upto > $4
+) and exists (select from gone)
+
+-- name: trim_lines_of_execution
+with gone as (
+  delete from task_lines where execution = $1 and total <= $2 returning lines + lost as lines
+)
+update task_lines set lost = lost + (select coalesce(sum(lines), 0) from gone)
+where execution = $1 and number = (select min(number) from task_lines where execution = $1 and total > $2)
+  and exists (select from gone)
+
+-- name: lines
+select l.number, l.lost, l.body from executions e join task_lines l on l.execution = e.id
+where e.execution_id = $1 and l.number > $2 and l.total <= $3 + (
+  select f.total from task_lines f where f.execution = e.id and f.number > $2 order by f.number limit 1)
+order by l.number limit $4
 
 -- name: schema
 select max(version) from migrations

@@ -9,6 +9,7 @@ from typing import Self
 import asyncpg
 import msgspec
 
+from noetl.adapters.postgres import task_lines
 from noetl.adapters.postgres.batch import refusal
 from noetl.adapters.postgres.database import PATIENCE_S, Database
 from noetl.adapters.postgres.schema import check, migrate
@@ -18,6 +19,7 @@ from noetl.adapters.sql.store import SqlStore
 from noetl.adapters.sql.ticks import Call
 from noetl.errors import Conflict
 from noetl.ports import store
+from noetl.ports.task_lines import KeptLines, PrintedLines, StoredLines
 
 ABSENT_S = 1.0  # far longer than a living server takes to connect again
 DELETED_AT_ONCE = 100  # executions in one transaction, so that others need not wait long
@@ -129,6 +131,12 @@ class PostgresStore(SqlStore):
 
     async def answered(self, execution_id: str, batch: str) -> bool:
         return bool((await self._row_of("answered", execution_id, batch))[0])
+
+    async def add_lines(self, printed: Sequence[PrintedLines], kept: KeptLines) -> None:
+        await task_lines.add(self.database, printed, kept)
+
+    async def lines(self, execution_id: str, after: int = 0) -> Sequence[StoredLines]:
+        return await task_lines.read(self.database, execution_id, after)
 
     # Projections
 

@@ -8,6 +8,7 @@ import apsw
 import msgspec
 
 from noetl.adapters.sqlite import statements as sql
+from noetl.adapters.sqlite import task_lines
 from noetl.adapters.sqlite.connection import fetch
 from noetl.adapters.sqlite.notifications import NOTIFICATIONS_SQL
 from noetl.errors import Conflict, InvariantViolation
@@ -195,7 +196,7 @@ def delete(connection: apsw.Connection, execution_ids: Sequence[str], before: in
         if not store.family_over(family, before):
             continue
         number = fetch(connection, sql.NUMBER, (execution_id,))[0][0]
-        for statement in (sql.DELETE_LOG, sql.DELETE_SNAPSHOT, sql.DELETE_EXECUTION):
+        for statement in (sql.DELETE_LOG, sql.DELETE_SNAPSHOT, task_lines.DELETE, sql.DELETE_EXECUTION):
             connection.execute(statement, (number,))
         connection.execute(sql.DROP_MAIL, (execution_id,))
         deleted.append(execution_id)

@@ -12,7 +12,7 @@ from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.sql.schedules import Record
 from noetl.adapters.sql.store import SqlStore
 from noetl.adapters.sql.ticks import Call
-from noetl.adapters.sqlite import jobs
+from noetl.adapters.sqlite import jobs, task_lines
 from noetl.adapters.sqlite import statements as sql
 from noetl.adapters.sqlite.connection import fetch, open_database, schema_version
 from noetl.adapters.sqlite.notifications import NOTIFICATIONS_SQL
@@ -22,6 +22,7 @@ from noetl.adapters.sqlite.schedules import SCHEDULES_SQL
 from noetl.adapters.sqlite.ticks import TICKS_SQL
 from noetl.adapters.sqlite.writer import Writer
 from noetl.ports import store
+from noetl.ports.task_lines import KeptLines, PrintedLines, StoredLines
 
 SQL = {**sql.SQL, **SCHEDULES_SQL, **NOTIFICATIONS_SQL, **TICKS_SQL}
 DELETED_AT_ONCE = 20  # executions in one transaction, so that others need not wait long
@@ -84,6 +85,12 @@ class SqliteStore(SqlStore):
         return await self._reader.run(
             lambda connection: bool(fetch(connection, sql.BATCH, (_number(connection, execution_id), batch)))
         )
+
+    async def add_lines(self, printed: Sequence[PrintedLines], kept: KeptLines) -> None:
+        await self._writer.run(lambda connection: task_lines.add(connection, printed, kept))
+
+    async def lines(self, execution_id: str, after: int = 0) -> Sequence[StoredLines]:
+        return await self._reader.run(lambda connection: task_lines.read(connection, execution_id, after))
 
     # Projections
 

@@ -12,6 +12,7 @@ from noetl.cli.playbooks.playbook_text import text_of
 from noetl.cli.playbooks.sources import Source
 from noetl.cli.running import follower
 from noetl.cli.running.follower import Feed
+from noetl.cli.running.line_tail import tailing
 from noetl.cli.running.run_remote import follow_elsewhere
 from noetl.cli.running.runner import EXIT_OF, Start, Watch, exit_code
 from noetl.control.front.control import already_over
@@ -115,7 +116,9 @@ class EmbeddedRunner:
         return await follow_elsewhere(self._connection(), execution_id, summary.path, watch)
 
     async def _follow(self, feed: Feed, watch: Watch, timeout_s: float | None) -> int:
-        code = exit_code(await follower.follow_embedded(feed, timeout_s), watch)
+        async with tailing(self.front, feed.execution_id or "", watch):
+            result = await follower.follow_embedded(feed, timeout_s)
+        code = exit_code(result, watch)
         return EXIT_CLOSED_PIPE if feed.closed.is_set() else code
 
     def _connection(self) -> Connection:

@@ -47,6 +47,7 @@ class Viewer:
     def __init__(self, choices: OutputChoices) -> None:
         self.watch = _watch(**output_format(choices))
         self.watch.raw = choices.get("raw", False)
+        self.watch.verbose = choices.get("verbose", False)
         self.settings = current_settings()
         self.timeout_s = choices.get("timeout")
 

@@ -11,6 +11,7 @@ from noetl.cli.playbooks.bundle import bundle_files, find_in_project
 from noetl.cli.playbooks.playbook_text import text_of
 from noetl.cli.playbooks.sources import Source
 from noetl.cli.running import follower, no_worker_notice
+from noetl.cli.running.line_tail import tailing
 from noetl.cli.running.runner import EXIT_OF, Start, Watch, exit_code
 from noetl.core.message import Control
 from noetl.errors import NotFound
@@ -68,7 +69,10 @@ async def follow_elsewhere(
 ) -> int:
     """Show an execution that a server or another process runs, from its first event on; the exit code."""
     watch.began(execution_id, path, connection.page(execution_id))
-    async with _noticing_missing_workers(connection, execution_id, watch):
+    async with (
+        _noticing_missing_workers(connection, execution_id, watch),
+        tailing(connection.front, execution_id, watch),
+    ):
         result, user_left = await follower.follow_remote(connection, execution_id, watch, timeout_s)
     code = exit_code(result, watch)
     return EXIT_OF[follower.INTERRUPTED] if user_left else code

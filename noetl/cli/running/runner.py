@@ -23,6 +23,7 @@ class Watch(EventListener):
     """What a run shows while it goes on and when it is over."""
 
     fails_on_errors = False  # whether failed iterations of a run that completed count as its failure
+    verbose = False  # whether what tasks print is shown too
     raw = False  # whether an output that is a text is printed as it is
 
     def rejected(self, source: Source, error: PlaybookError) -> None:

@@ -6,7 +6,7 @@ what a playbook says. What only few readings need is imported by them: every run
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import Protocol, cast
 
@@ -22,6 +22,8 @@ from noetl.control.engine import Engine
 from noetl.control.front.control import Steering
 from noetl.control.front.evaluate import evaluated
 from noetl.control.front.follow import Followers
+from noetl.control.front.logs import LogFollower, read_cursor
+from noetl.control.front.logs import page as page_of_lines
 from noetl.control.front.result import Reader
 from noetl.control.front.state import moments, result_so_far, whole_state
 from noetl.control.history import envelopes, events, rows_of, state_at
@@ -36,7 +38,6 @@ from noetl.core.deciding.synthesize import with_fragments
 from noetl.core.event import Event, EventEnvelope, iso
 from noetl.core.message import Control, Start
 from noetl.core.program.program import Program
-from noetl.core.reading.task_logs import lines_of
 from noetl.core.shapes import TriggerFacts
 from noetl.core.state import State
 from noetl.dsl.effective_spec import LIMITS
@@ -45,8 +46,10 @@ from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.json_value import Json, JsonObject
 from noetl.ports import answers
 from noetl.ports.front import (
+    ALL_LINES,
     ME,
     Ask,
+    FindLines,
     Slice,
     Started,
     Worker,
@@ -56,6 +59,7 @@ from noetl.ports.results import Payloads
 from noetl.ports.store import Find, Listed, PlaybookText, Projection, Row, Summary
 from noetl.ports.values import ValueProblem, to_json
 
+LINES_PAGE = 1000
 NUL = b"\\u0000"
 MANUAL: TriggerFacts = {"kind": "manual"}
 # Beginnings of keys: one execution for each tick, message or delivery.
@@ -68,6 +72,10 @@ class Vault(Keeper, Protocol):
     """Keeps credentials, sealed, and seals them again."""
 
     async def seal_again(self) -> int: ...
+
+
+async def _sent() -> None:
+    """No task runs in this process."""
 
 
 async def nobody() -> Sequence[Worker]:
@@ -95,6 +103,7 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
     ) -> None:
         self._engine, self._catalog, self._payloads, self._vault = engine, catalog, payloads, vault
         self._store, self._new_id, self.fleet = engine.store, new_id, fleet
+        self.lines_sent: Callable[[], Awaitable[None]] = _sent  # until lines of this process are in the store
         self.backlog: Callable[[], int] = lambda: 0  # for how long work has waited for a worker, in ms
         self._steering, self._adopts = Steering(engine, adopts=adopts), adopts
         self._followers = Followers(engine)
@@ -369,15 +378,19 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
         return matching
 
     async def logs(
-        self, execution_id: str, *, first: int = 1, limit: int = 500, step: str | None = None
-    ) -> list[answers.LogLine]:
-        """What tasks wrote to their output, from an event on; the lines of one event stay together."""
-        lines: list[answers.LogLine] = []
-        async for envelope in envelopes(self._store, execution_id, first=first, name="task.done", step=step):
-            lines += cast(Iterator[answers.LogLine], lines_of(envelope))
-            if len(lines) >= limit:
-                break
-        return lines
+        self, execution_id: str, find: FindLines = ALL_LINES, *, after: str = "", limit: int = LINES_PAGE
+    ) -> answers.LinesPage:
+        await self.lines_sent()
+        return await page_of_lines(self._store, execution_id, find, read_cursor(after), limit)
+
+    async def follow_logs(
+        self, execution_id: str, find: FindLines = ALL_LINES, *, after: str = "", live: bool = True
+    ) -> AsyncGenerator[answers.LinesPage]:
+        await self.lines_sent()
+        follower = LogFollower(self._store, execution_id, find, after, LINES_PAGE)
+        async with aclosing(follower.pages(live=live)) as pages:
+            async for page in pages:
+                yield page
 
     async def state(self, execution_id: str, at: int | None = None) -> answers.StateAnswer:
         """The state after an event, or now."""

@@ -12,7 +12,8 @@ from noetl.core.shapes import ErrorObject, Output, Reference
 from noetl.json_value import Json, JsonObject
 
 T = TypeVar("T")
-LOGS: Final = "$logs"  # what a tool printed travels beside its output, into the task's event
+LOGS: Final = "$logs"  # what a tool printed, into the task's event, where lines are not taken by themselves
+LAST_LINES: Final = "$last_lines"  # what a tool printed at last, for its error
 
 
 class RunTool(msgspec.Struct, frozen=True):
@@ -93,6 +94,7 @@ class Visit(msgspec.Struct):
     visit: int
     started: bool = False
     logs: list[str] | None = None
+    last_lines: list[str] | None = None
     answered: bool = False
     input: JsonObject = {}
 

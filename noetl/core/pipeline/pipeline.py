@@ -141,6 +141,8 @@ def _perform(frame: Frame, visit: effects.Visit, answer: Output | None) -> effec
     if frame.pipeline.wants_meta and "meta" not in output:
         output = {"meta": _own_meta(frame, visit, output), **output}
     visit.logs = output.pop(effects.LOGS, None) if effects.LOGS in output else None
+    last = effects.LAST_LINES
+    visit.last_lines = output.pop(last, None) if last in output else visit.logs
     visit.answered = _is_answered(task, output)
     frame.settled = visit.answered
     visit.input = around.redactor.clean(visit.input)  # what comes now is written down
@@ -432,7 +434,9 @@ def _fail(
             "message"
         )
         error["message"] = str(message) if message is not None else error["message"]
-    return _failed(frame, task, error_details.with_place(error, _own_input(visit), visit.logs or ()), output)
+    return _failed(
+        frame, task, error_details.with_place(error, _own_input(visit), visit.last_lines or ()), output
+    )
 
 
 def _failed(

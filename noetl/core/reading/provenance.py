@@ -1,4 +1,4 @@
-"""Which event wrote each value: the keys of ctx, and the outputs of runs. Logs of tasks line by line.
+"""Which event wrote each value: the keys of ctx, and the outputs of runs.
 
 One pass over the log, event by event.
 """
@@ -7,12 +7,10 @@ from collections import deque
 from typing import Any
 
 from noetl.core.event import TERMINAL, Event, iso, step_of
-from noetl.core.reading.task_logs import texts_of
-from noetl.core.reading.views import LogLine, RunOutput, Writer
+from noetl.core.reading.views import RunOutput, Writer
 from noetl.core.shapes import LoopTotals, Output
 
 OUTPUTS_MOST = 300
-LINES_MOST = 20_000
 
 
 class Provenance:
@@ -21,8 +19,6 @@ class Provenance:
     def __init__(self) -> None:
         self.writers: dict[str, Writer] = {}
         self.outputs: deque[RunOutput] = deque(maxlen=OUTPUTS_MOST)
-        self.lines: deque[LogLine] = deque(maxlen=LINES_MOST)
-        self.dropped = 0
 
     def read(self, seq: int, event: Event) -> None:
         """Take one more event in."""
@@ -35,8 +31,6 @@ class Provenance:
                 self._written(str(key), seq, event, "kept")
         elif event.name in TERMINAL:
             self._put_out(seq, event, data)
-        elif event.name == "task.done":
-            self._logged(seq, event, data)
 
     def _written(self, path: str, seq: int, event: Event, origin: str | None) -> None:
         for below in [writer for writer in self.writers if writer.startswith(f"{path}.")]:
@@ -69,28 +63,3 @@ class Provenance:
                 "loop": loop,
             }
         )
-
-    def _logged(self, seq: int, event: Event, data: dict[str, Any]) -> None:
-        for line, level in texts_of(data):
-            self.dropped += len(self.lines) == LINES_MOST
-            self.lines.append(
-                {
-                    "seq": seq,
-                    "at": iso(event.ts),
-                    "run": event.run or "",
-                    "address": event.at or "",
-                    "task": event.label or "",
-                    "attempt": event.attempt,
-                    "text": line,
-                    "level": level,
-                }
-            )
-
-    def search(self, text: str = "", step: str | None = None) -> list[LogLine]:
-        """The lines that have a text in them, perhaps of one step only."""
-        wanted = text.casefold()
-        return [
-            line
-            for line in self.lines
-            if wanted in line["text"].casefold() and (step is None or step_of(line["run"]) == step)
-        ]

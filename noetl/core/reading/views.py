@@ -216,16 +216,3 @@ class RunOutput(TypedDict):
     bytes: int | None
     error: shapes.ErrorObject | None
     loop: shapes.LoopTotals
-
-
-class LogLine(TypedDict):
-    """A line that a task logged."""
-
-    seq: int
-    at: Moment
-    run: str
-    address: str
-    task: str
-    attempt: int | None
-    text: str
-    level: str | None

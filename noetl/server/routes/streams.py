@@ -67,8 +67,12 @@ class EventStream(Response):
 
     heartbeat_s = 15.0
 
-    def __init__(self, execution_id: str, batches: AsyncGenerator[Batch], closing: asyncio.Event) -> None:
-        self.execution_id, self.batches, self.closing = execution_id, batches, closing
+    def __init__(
+        self, execution_id: str, batches: AsyncGenerator[Batch] | None, closing: asyncio.Event
+    ) -> None:
+        self.execution_id, self.closing = execution_id, closing
+        if batches is not None:
+            self.batches = batches
         self.status_code, self.background, self._begun, self._quiet = 200, None, False, True
         self.body = b""
         self.init_headers({"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
@@ -107,15 +111,15 @@ class EventStream(Response):
             async for first, events in batches:
                 for place in range(0, len(events), CHUNK_EVENTS):
                     self._quiet = False
-                    await send(_chunk(self._encode(first + place, events[place : place + CHUNK_EVENTS])))
-        await send(_chunk(END))
+                    await send(chunk(self._encode(first + place, events[place : place + CHUNK_EVENTS])))
+        await send(chunk(END))
 
     async def _stay_alive(self, send: Send) -> None:
         """A sign of life soon after the start, and whenever there was none for a while."""
         await asyncio.sleep(FIRST_SIGN_S)
         while True:
             if self._quiet:
-                await send(_chunk(ALIVE))
+                await send(chunk(ALIVE))
             self._quiet = True
             await asyncio.sleep(self.heartbeat_s)
 
@@ -128,7 +132,8 @@ class EventStream(Response):
         )
 
 
-def _chunk(body: bytes) -> Message:
+def chunk(body: bytes) -> Message:
+    """Some bytes of a stream that goes on."""
     return {"type": "http.response.body", "body": body, "more_body": True}
 
 

@@ -33,7 +33,6 @@ from noetl.server.view_shapes import (
     AboutAnswer,
     DataAnswer,
     FoundAnswer,
-    LinesAnswer,
     LoopRuns,
     PageAnswer,
     SketchAnswer,
@@ -216,21 +215,6 @@ async def loop(
     if view is None:
         raise NotFound(f"'{run}' is not a run of a loop in execution {execution_id}")
     return reply(view)
-
-
-@router.get("/executions/{execution_id}/lines", **describe("read", {200: LinesAnswer}, problems=(404,)))
-async def lines(
-    request: Request,
-    execution_id: ExecutionId,
-    *,
-    text: Annotated[str, Query(max_length=255)] = "",
-    step: Text = None,
-    limit: Annotated[int, Query(ge=1, le=20_000)] = 5000,
-) -> Response:
-    """What tasks logged, the newest lines of those that have a text in them."""
-    provenance = (await _reading(request, execution_id)).provenance
-    matches = provenance.search(text, step)
-    return reply({"total": len(matches), "dropped": provenance.dropped, "items": matches[-limit:]})
 
 
 @router.get("/executions/{execution_id}/found", **describe("read", {200: FoundAnswer}, problems=(404,)))

@@ -4,7 +4,7 @@ It begins with the handshake that most servers know; one that refuses it is spok
 """
 
 from base64 import b64encode
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -53,10 +53,10 @@ def tool_call(name: str, arguments: Mapping[str, Json], *, stateless: bool) -> p
 class LineProgram(Program):
     """A program whose output is read line by line."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_output: Callable[[bytes, int], None]) -> None:
         import asyncio
 
-        super().__init__(64 * 1024)
+        super().__init__(64 * 1024, on_output)
         self.lines: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._part = b""
 
@@ -84,10 +84,10 @@ class ProgramSession:
     def __init__(self, argv: list[str], env: Mapping[str, str], call: Call, reply_s: float) -> None:
         self.argv = argv
         self.place = Place(inside(call, "."), {**clean_environment(call), **env})
-        self.reply_s = reply_s
+        self.reply_s, self.on_output = reply_s, call.output.write
 
     async def __aenter__(self) -> Self:
-        self.program = await start(self.argv, self.place, LineProgram())
+        self.program = await start(self.argv, self.place, LineProgram(self.on_output))
         return self
 
     async def __aexit__(self, *problem: object) -> None:

@@ -7,7 +7,7 @@ the worker, however that ends: see Lifeline.
 import fcntl
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -83,9 +83,10 @@ class Program:
     Its end and the end of its outputs are two things: a child it left behind may hold an output open.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, on_output: Callable[[bytes, int], None] | None = None) -> None:
         import asyncio
 
+        self._on_output = on_output
         self.printed = {1: Printed(limit), 2: Printed(limit)}
         self.exited = asyncio.Event()
         self.drained = asyncio.Event()
@@ -97,6 +98,8 @@ class Program:
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self.printed[fd].add(data)
+        if self._on_output is not None:
+            self._on_output(data, fd)
 
     def pipe_connection_lost(self, fd: int, problem: Exception | None) -> None:
         """It has closed an output, or does not read its input, which is its right."""

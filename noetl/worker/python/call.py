@@ -7,7 +7,7 @@ import asyncio
 import mmap
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -26,7 +26,14 @@ class CallBounds(NamedTuple):
 
     memory_bytes: int | None
     cpu_s: float | None
-    output_bytes: int  # kept of each stream
+
+
+OnOutput = Callable[[bytes], None]
+
+
+def ignore(_: bytes) -> None:
+    """Nobody's words."""
+    return
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,6 @@ class Launch:
     environment: Mapping[str, str]
     memory_bytes: int
     cpu_s: float | None
-    output_bytes: int
     result_bytes: int
     open_files: int
     grace_s: float
@@ -47,8 +53,7 @@ class Launch:
         """What a call is held to: the host's bounds, or narrower ones."""
         asked = asked or Limits()
         cpu_s = min((s for s in (asked.cpu_s, self.cpu_s) if s is not None), default=None)
-        output_bytes = self.output_bytes if asked.output_bytes is None else asked.output_bytes
-        return CallBounds(asked.memory_bytes, cpu_s, min(output_bytes, self.output_bytes))
+        return CallBounds(asked.memory_bytes, cpu_s)
 
 
 Code = tuple[str, str | None, str | None]  # its text, the file it came from, what tracebacks call it
@@ -64,6 +69,7 @@ class Request:
     bounds: CallBounds
     since: float  # when it was made
     done: asyncio.Future[Ran]
+    on_output: OnOutput
 
 
 class Answer(msgspec.Struct, array_like=True, frozen=True):
@@ -73,8 +79,7 @@ class Answer(msgspec.Struct, array_like=True, frozen=True):
     ended: Literal["ok", "raised", "value", "memory", "stopped", "skipped"]
     fit: bool
     took_us: int
-    out_bytes: int  # that the call has printed; -1 where the process cannot tell
-    err_bytes: int
+    printed_bytes: int  # by the call; -1 where the process cannot tell
     type: str
     message: str
     traceback: str
@@ -148,14 +153,14 @@ class Page:
         """Have the process not begin a call, or forget that once it has heard it."""
         self._memory[NUMBERS_BYTES + number % CALLS_KEPT] = is_taken
 
-    def take(self, place: int, fd: int) -> bytes:
-        """Read what was printed to a stream, and let the process know how much that was."""
+    def take(self, fd: int) -> bytes:
+        """Read what was printed, and let the process know how much that was."""
         if self.numbers is None:
             return os.read(fd, PIPE_BYTES)
         self.numbers[READING] += 1
         try:
             data = os.read(fd, PIPE_BYTES)
-            self.numbers[TAKEN + place] += len(data)
+            self.numbers[TAKEN] += len(data)
         finally:
             self.numbers[READING] += 1
         return data
@@ -176,58 +181,40 @@ class Page:
 
 
 class Printed:
-    """What a call wrote to one stream: the beginning and the end of it, where all of it would be too much."""
+    """What a process writes: each byte goes to the call that wrote it, as soon as that is known."""
 
-    def __init__(self, fd: int, place: int, page: Page, bytes_max: int) -> None:
+    def __init__(self, fd: int, page: Page) -> None:
         os.set_blocking(fd, False)
-        self.fd = fd
-        self.bytes_max = bytes_max
-        self._place, self._page = place, page
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._size = 0
+        self.fd, self._page = fd, page
+        self.on_output: OnOutput = ignore
+        self._count = 0  # bytes that the call that runs has been given
         self._recent = b""  # what was read last: the call may have ended before the end of it
 
     def read(self) -> bool:
         """Take some of what there is; whether there may be more later. No call has ended since the last."""
-        self._add(self._recent)
-        self._recent = b""
+        self.hand_on()
         try:
-            self._recent = self._page.take(self._place, self.fd)
+            self._recent = self._page.take(self.fd)
         except BlockingIOError:
             return True
         return bool(self._recent)
 
-    def _add(self, data: bytes) -> None:
-        self._size += len(data)
-        half = self.bytes_max // 2
-        room = half - len(self._head)
-        self._head += data[:room]
-        self._tail += data[room:]
-        del self._tail[: max(len(self._tail) - half, 0)]
+    def hand_on(self) -> None:
+        """What was read is of the call that runs."""
+        if self._recent:
+            data, self._recent = self._recent, b""
+            self._count += len(data)
+            self.on_output(data)
 
-    def take(self, size: int) -> str:
-        """The text of the call that printed so many bytes, or all there is if that is not known (-1)."""
-        if size == 0 and not self._size:
-            return ""
-        while size < 0 or self._size + len(self._recent) < size:
+    def end(self, size: int) -> None:
+        """A call has ended that wrote so many bytes, or all there is if that is not known (-1)."""
+        while size < 0 or self._count + len(self._recent) < size:
             if not self.read() or not self._recent:
                 break
-        rest = len(self._recent) if size < 0 else max(size - self._size, 0)
-        self._add(self._recent[:rest])
-        self._recent = self._recent[rest:]
-        return self._text()
-
-    def _text(self) -> str:
-        if not self._size:
-            return ""
-        left_out = self._size - len(self._head) - len(self._tail)
-        middle = f"\n… {left_out} bytes left out …\n".encode() if left_out else b""
-        text = (self._head + middle + self._tail).decode("utf-8", "replace").replace("\0", "\ufffd")
-        self._head.clear()
-        self._tail.clear()
-        self._size = 0
-        return text
+        rest = len(self._recent) if size < 0 else max(size - self._count, 0)
+        later, self._recent = self._recent[rest:], self._recent[:rest]
+        self.hand_on()
+        self._recent, self._count, self.on_output = later, 0, ignore
 
 
 def ending(answer: Answer, memory_bytes: int) -> Ran:

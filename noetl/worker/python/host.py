@@ -19,11 +19,10 @@ import msgspec
 from noetl.dsl.yaml.tree import Value
 from noetl.errors import BackendError, InvariantViolation
 from noetl.ports.call import Limits, Ran
-from noetl.worker.python.call import Launch, Paces, Request
+from noetl.worker.python.call import Launch, OnOutput, Paces, Request, ignore
 from noetl.worker.python.process import Process
 
 MEMORY_BYTES = 4 << 30  # of address space; libraries with many threads map a good deal of it
-OUTPUT_BYTES = 256 << 10  # kept of what a call writes to each stream
 RESULT_BYTES = 64 << 20
 OPEN_FILES = 1024
 GRACE_S = 1.0
@@ -55,7 +54,6 @@ class PythonHost:
             environment=environment or {},
             memory_bytes=limits.memory_bytes or MEMORY_BYTES,
             cpu_s=limits.cpu_s,
-            output_bytes=OUTPUT_BYTES if limits.output_bytes is None else limits.output_bytes,
             result_bytes=result_bytes,
             open_files=OPEN_FILES,
             grace_s=grace_s,
@@ -85,6 +83,7 @@ class PythonHost:
         name: str | None = None,
         timeout_s: float | None = None,
         limits: Limits | None = None,
+        on_output: OnOutput = ignore,
     ) -> Ran:
         """Run code; `timeout_s` counts from when a process takes it. When this returns, the call is over."""
         if self._is_closed:
@@ -95,7 +94,7 @@ class PythonHost:
             return Ran("value", message=f"the variables have no JSON form: {problem}")
         bounds = self._bounds if limits is None else self._launch.limits(limits)
         done = asyncio.get_running_loop().create_future()
-        request = Request((code, script, name), text, timeout_s, bounds, time.monotonic(), done)
+        request = Request((code, script, name), text, timeout_s, bounds, time.monotonic(), done, on_output)
         self._place(request)
         try:
             return await request.done

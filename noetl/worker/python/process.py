@@ -37,6 +37,7 @@ CALLS_MAX = 64  # that a process is handed before their turn
 TOGETHER = 4  # so many calls go in one write at most
 EARLY_BYTES = 1 << 14  # a larger call is handed over in its turn
 EARLY_S = 0.005  # nor does a call wait for one process for longer, as far as can be foreseen
+LAST_WORDS_CHARS = 4000
 STRAY = "the code wrote to the connection to its host, or closed it"
 
 
@@ -79,11 +80,9 @@ class Process:
         self._is_killed = False
         self._page = call.Page()
         self._connection, self._popen = _start(launch, self._page)
-        pipes = [pipe for pipe in (self._popen.stdout, self._popen.stderr) if pipe is not None]
-        self._streams = [
-            call.Printed(pipe.fileno(), place, self._page, launch.output_bytes)
-            for place, pipe in enumerate(pipes)
-        ]
+        assert self._popen.stdout is not None
+        self._printed = call.Printed(self._popen.stdout.fileno(), self._page)
+        self._printed.on_output = self._before_calls
         self._exit_fd = _exit_descriptor(self._popen.pid)
         self._watch()
 
@@ -91,13 +90,24 @@ class Process:
         if self._exit_fd is not None:
             self._loop.add_reader(self._exit_fd, self._on_exit)
         self._loop.add_reader(self._connection, self.catch_up)
-        for stream in self._streams:
-            self._loop.add_reader(stream.fd, self._on_printed, stream)
+        self._loop.add_reader(self._printed.fd, self._on_printed)
 
-    def _on_printed(self, stream: call.Printed) -> None:
+    def _on_printed(self) -> None:
         self.catch_up()  # so that what is read now is of the call that runs, or of one after it
-        if not self.gone.done() and not stream.read():
-            self._loop.remove_reader(stream.fd)
+        if self.gone.done():
+            return
+        if not self._printed.read():
+            self._loop.remove_reader(self._printed.fd)
+        self._hand_on()
+
+    def _hand_on(self) -> None:
+        """What was read is of the call that runs when the process has no other."""
+        if len(self.calls) == 1 and self.is_ready:
+            self._printed.hand_on()
+
+    def _before_calls(self, data: bytes) -> None:
+        """What the interpreter says at its start is nobody's; should it end then, it says why."""
+        self.last_words = (self.last_words + data.decode("utf-8", "replace"))[-LAST_WORDS_CHARS:]
 
     # ---- calls ------------------------------------------------------------------------------------------
 
@@ -137,8 +147,7 @@ class Process:
         """The turn of a call has come."""
         request = self.calls[0][1]
         self.began = time.monotonic()
-        for stream in self._streams:
-            stream.bytes_max = request.bounds.output_bytes
+        self._printed.on_output = request.on_output
         if request.timeout_s is not None:
             self._after(request.timeout_s, self._on_timeout)
 
@@ -183,6 +192,7 @@ class Process:
         self._taken_back |= back
         self.catch_up()
         self._return(lambda place, number: place > 0 and number in back)
+        self._hand_on()
 
     def _return(self, is_returned: Callable[[int, int], bool]) -> None:
         calls, self.calls, self.backlog_s = self.calls, deque(), 0.0
@@ -235,7 +245,7 @@ class Process:
             return is_returned
         if not self.is_ready:
             self.is_ready = True
-            self._printed(-1, -1)  # what the interpreter says at its start is nobody's
+            self._printed.end(-1)
         elif answer.ended == "skipped":
             self._return(lambda place, number: place == 0)
             self._next()
@@ -268,14 +278,9 @@ class Process:
 
     def _conclude(self, ran: Ran, answer: call.Answer | None = None) -> None:
         """The first call has ended; what a dead process has said, it has said in that call."""
-        stdout, stderr = (
-            self._printed(answer.out_bytes, answer.err_bytes) if answer else self._printed(-1, -1)
-        )
+        self._printed.end(answer.printed_bytes if answer else -1)
         self._no_timer()
-        if stdout or stderr:
-            ran = replace(ran, stdout=stdout, stderr=stderr)
         if not self.calls:
-            self.last_words = stderr
             return
         _, request, expected_s = self.calls.popleft()
         self.backlog_s -= expected_s
@@ -287,10 +292,6 @@ class Process:
             self._begin()
         else:
             self.backlog_s = 0.0
-
-    def _printed(self, out_bytes: int, err_bytes: int) -> tuple[str, str]:
-        out, err = self._streams
-        return out.take(out_bytes), err.take(err_bytes)
 
     # ---- the end ----------------------------------------------------------------------------------------
 
@@ -382,12 +383,11 @@ class Process:
         self._page.close()
         self._loop.remove_writer(self._connection)
         self._loop.remove_reader(self._connection)
-        for stream in self._streams:
-            self._loop.remove_reader(stream.fd)
+        self._loop.remove_reader(self._printed.fd)
         if self._exit_fd is not None:
             self._loop.remove_reader(self._exit_fd)
             os.close(self._exit_fd)
-        for end in (self._connection, self._popen.stdin, self._popen.stdout, self._popen.stderr):
+        for end in (self._connection, self._popen.stdin, self._popen.stdout):
             if end is not None:
                 end.close()
 
@@ -410,7 +410,7 @@ def _start(launch: call.Launch, page: call.Page) -> tuple[socket.socket, "subpro
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.STDOUT,  # one pipe: lines come in the order they were written
             pass_fds=[fd for fd in (theirs.fileno(), page.fd) if fd is not None],
             cwd=launch.folder,
             env=dict(launch.environment),

@@ -18,7 +18,7 @@ from noetl.core.event import Event
 from noetl.core.message import Control, Payload
 from noetl.core.values.output import externalise, manifest
 from noetl.errors import Conflict, NotFound, PlaybookError, RequestError
-from noetl.ports.front import Ask, Started, execution_row
+from noetl.ports.front import Ask, FindLines, Started, execution_row
 from noetl.ports.store import Find
 from noetl.settings import load
 from noetl.wiring.embedded import Embedded, assemble
@@ -316,9 +316,11 @@ async def test_readings_of_a_log(one: Embedded) -> None:
     started = await one.front.start(Ask(text=ADD))
     execution_id = started.execution_id
     await ended(one, started)
-    (line,) = await one.front.logs(execution_id, step="add")
+    page = await one.front.logs(execution_id, FindLines(step="add"))
+    (line,) = page["items"]
     assert (line["step"], line["text"], line["iteration"]) == ("add", "adding", None)
-    assert await one.front.logs(execution_id, step="other") == []
+    assert not (await one.front.logs(execution_id, FindLines(step="other")))["items"]
+    assert not (await one.front.logs(execution_id, after=page["next"]))["items"]
     why = await one.front.why(execution_id, "add")
     assert why["status"] == "completed"
     assert why["reasons"]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from noetl.ports.call import PYTHON_HOST, Limits, Raised, Ran
+from noetl.worker.recorded_output import RecordedOutput
 
 
 class Host:
@@ -15,6 +16,7 @@ class Host:
     def __init__(self) -> None:
         self.answer = Ran("ok", value=1)
         self.asked: dict[str, Any] = {}
+        self.prints: list[bytes] = []
 
     async def run(
         self,
@@ -25,7 +27,10 @@ class Host:
         name: Any = None,
         timeout_s: Any = None,
         limits: Any = None,
+        on_output: Any = None,
     ) -> Ran:
+        for part in self.prints:
+            on_output(part)
         self.asked = {"code": code, "variables": dict(variables), "script": script, "name": name}
         self.asked |= {"timeout_s": timeout_s, "limits": limits}
         return self.answer
@@ -110,10 +115,11 @@ async def test_every_ending_has_its_error(use, host, ran, kind, code, retryable)
 
 
 async def test_what_is_printed_goes_to_the_log(use, host):
-    host.answer = Ran("ok", stdout="one\ntwo\n", stderr="three\n")
-    lines: list[str] = []
-    await use("python", {"code": "x"}, log=lines.append)
-    assert lines == ["one", "two", "three"]
+    host.prints = [b"one\ntw", b"o\n"]
+    output = RecordedOutput()
+    await use("python", {"code": "x"}, output=output, spec={"max_output_bytes": 100})
+    output.end()
+    assert (output.last, output.keep) == (["one", "two"], 100)
 
 
 async def test_without_a_host_the_answer_says_so(use):

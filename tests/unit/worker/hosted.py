@@ -4,6 +4,8 @@ import asyncio
 import os
 import select
 import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,22 @@ PID = "import os; result = os.getpid()"
 HANG = "import signal\nwhile True: signal.pause()"
 
 
-async def run(host: PythonHost, code: str, **variables: Any) -> Ran:
-    return await host.run(textwrap.dedent(code), variables, timeout_s=20)
+@dataclass(frozen=True)
+class Heard(Ran):
+    """How a call ended, and what it printed."""
+
+    printed: str = ""
+
+
+async def heard(host: PythonHost, code: str, variables: Mapping[str, Any], **options: Any) -> Heard:
+    parts: list[bytes] = []
+    ran = await host.run(textwrap.dedent(code), variables, on_output=parts.append, **options)
+    fields = {name: getattr(ran, name) for name in Ran.__dataclass_fields__}
+    return Heard(**fields, printed=b"".join(parts).decode())
+
+
+async def run(host: PythonHost, code: str, **variables: Any) -> Heard:
+    return await heard(host, code, variables, timeout_s=20)
 
 
 async def value(host: PythonHost, code: str, **variables: Any) -> Any:

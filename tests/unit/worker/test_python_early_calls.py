@@ -10,7 +10,7 @@ import pytest
 
 from noetl.worker.python.call import Paces
 from noetl.worker.python.process import CALLS_MAX
-from tests.unit.worker.hosted import read_line, value
+from tests.unit.worker.hosted import heard, read_line, value
 
 CALLS = 40
 MARK = "import os\nwith open(path, 'a') as file: file.write(f'{n}\\n')\n"
@@ -46,11 +46,11 @@ async def test_a_busy_process_is_handed_many_calls_and_answers_each(make) -> Non
 async def test_what_each_call_prints_is_its_own(warm) -> None:
     code = "import os, sys\nif n % 3: print(n, 'x' * size)\nif n % 5 == 0: os.write(1, b'raw')\nif n % 7 == 0: print(n, file=sys.stderr)"
     given = [{"n": n, "size": 100_000 if n % 10 == 1 else 5} for n in range(CALLS)]
-    ended = await asyncio.gather(*(warm.run(code, each) for each in given))
+    ended = await asyncio.gather(*(heard(warm, code, each) for each in given))
     for ran, each in zip(ended, given, strict=True):
         n = each["n"]
-        printed = (f"{n} {'x' * each['size']}\n" if n % 3 else "") + ("raw" if n % 5 == 0 else "")
-        assert (ran.stdout, ran.stderr) == (printed, f"{n}\n" if n % 7 == 0 else "")
+        out = (f"{n} {'x' * each['size']}\n" if n % 3 else "") + ("raw" if n % 5 == 0 else "")
+        assert ran.printed == out + (f"{n}\n" if n % 7 == 0 else "")
 
 
 @pytest.mark.parametrize(
@@ -144,5 +144,5 @@ async def test_without_memory_to_share_calls_are_handed_over_in_their_turn(make,
     monkeypatch.delattr(os, "memfd_create")
     host = make(1)
     code = "print(n)\nresult = n"
-    found = await asyncio.gather(*(host.run(code, {"n": n}) for n in range(CALLS)))
-    assert [(ran.value, ran.stdout) for ran in found] == [(n, f"{n}\n") for n in range(CALLS)]
+    found = await asyncio.gather(*(heard(host, code, {"n": n}) for n in range(CALLS)))
+    assert [(ran.value, ran.printed) for ran in found] == [(n, f"{n}\n") for n in range(CALLS)]

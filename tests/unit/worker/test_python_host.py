@@ -16,7 +16,7 @@ from noetl.errors import BackendError, InvariantViolation
 from noetl.ports.call import Limits
 from noetl.worker.python.call import PROGRAMS_MAX
 from noetl.worker.python.host import PythonHost
-from tests.unit.worker.hosted import HANG, PID, read_line, run, value, wait_until_dead
+from tests.unit.worker.hosted import HANG, PID, heard, read_line, run, value, wait_until_dead
 
 # ---- what a call leaves behind --------------------------------------------------------------------------
 
@@ -48,7 +48,7 @@ async def test_what_a_call_changes_is_put_back(host, change, seen) -> None:
     pid = await value(host, f"{change}\n{PID}")
     assert await value(host, f"print('heard')\nresult = {seen}") is False
     assert await value(host, PID) == pid
-    assert (await run(host, "print('heard')")).stdout == "heard\n"
+    assert (await run(host, "print('heard')")).printed == "heard\n"
 
 
 async def test_modules_stay_imported_with_their_state(host) -> None:
@@ -175,11 +175,11 @@ async def test_a_limit_of_one_call_is_not_the_limit_of_the_next(host) -> None:
 
 async def test_a_timeout_ends_the_code_and_says_where_it_was(host) -> None:
     pid = await value(host, PID)
-    ran = await host.run(
-        "print('began')\ndef main():\n    import time\n    time.sleep(60)\n", {}, timeout_s=0.3
+    ran = await heard(
+        host, "print('began')\ndef main():\n    import time\n    time.sleep(60)\n", {}, timeout_s=0.3
     )
     assert (ran.ended, ran.message) == ("timeout", "the code did not finish within 0.3 s")
-    assert ran.stdout == "began\n"
+    assert ran.printed == "began\n"
     assert ran.raised is not None
     assert "line 4, in main\n    time.sleep(60)" in ran.raised.traceback
     wait_until_dead(pid)

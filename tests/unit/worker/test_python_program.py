@@ -1,10 +1,10 @@
 """What code is, what it gets and gives, how its exceptions read: run in real processes."""
 
-import re
+import asyncio
 
 import pytest
 
-from noetl.ports.call import Limits
+from noetl.core.values.lines import level_of
 from tests.unit.worker.hosted import PID, run, value
 
 # ---- what code is and what it gives ---------------------------------------------------------------------
@@ -136,7 +136,7 @@ async def test_a_traceback_shows_the_lines_of_this_code_not_of_the_code_before(h
         host,
         "import traceback\ntry:\n    third = 1 / 0\nexcept ZeroDivisionError:\n    traceback.print_exc()",
     )
-    assert "    third = 1 / 0" in printed.stderr
+    assert "    third = 1 / 0" in printed.printed
 
 
 @pytest.mark.parametrize(
@@ -178,25 +178,46 @@ async def test_prints_of_code_and_of_what_it_starts_are_its_own(host) -> None:
         print("no newline", end="")
         """,
     )
-    assert ran.stdout == "one\ntwo\nthree\nno newline"
-    assert ran.stderr == "four\n"
-    after = await run(host, "result = 1")
-    assert (after.stdout, after.stderr) == ("", "")
+    assert ran.printed == "one\ntwo\nthree\nfour\nno newline"
+    assert (await run(host, "result = 1")).printed == ""
 
 
-async def test_prints_are_bounded_to_their_beginning_and_end(make) -> None:
-    host = make(1, Limits(output_bytes=1000))
-    ran = await run(host, "print('start')\nfor i in range(200000): print(i)\nprint('end')")
-    assert ran.stdout.startswith("start\n0\n1\n")
-    assert ran.stdout.endswith("199999\nend\n")
-    kept = re.split("\n… [0-9]+ bytes left out …\n", ran.stdout)
-    assert [len(part) for part in kept] == [500, 500]
-    ran = await host.run("print('x' * 100)", {}, limits=Limits(output_bytes=0))
-    assert ran.stdout == "\n… 101 bytes left out …\n"
+async def test_what_is_printed_is_heard_while_the_code_runs(host, fifo) -> None:
+    heard: asyncio.Queue[bytes] = asyncio.Queue()
+    code = f"print('one')\nopen({str(fifo)!r}).read()\nprint('two')"
+    call = asyncio.create_task(host.run(code, {}, on_output=heard.put_nowait))
+    assert await heard.get() == b"one\n"
+    await asyncio.to_thread(fifo.write_text, "go on")
+    assert (await call).ended == "ok"
+    assert heard.get_nowait() == b"two\n"
+
+
+async def test_both_outputs_are_heard_in_the_order_they_were_written(host) -> None:
+    code = "import sys\nfor n in range(2000): print(n, file=sys.stderr if n % 2 else sys.stdout)"
+    assert (await run(host, code)).printed == "".join(f"{n}\n" for n in range(2000))
+
+
+LOGGING = """
+import io, logging, sys
+logging.basicConfig(level=logging.DEBUG, format="%(message)s", stream=sys.stdout, force=True)
+own, handler = io.StringIO(), None
+logging.getLogger("own").addHandler(logging.StreamHandler(own))
+logging.debug("d"); logging.warning("two\\nlines"); logging.getLogger("own").critical("c")
+result = own.getvalue()
+"""
+
+
+async def test_lines_of_logging_say_their_level_and_what_goes_elsewhere_stays_as_it_is(host) -> None:
+    for _ in range(2):  # where it is imported, and where it was
+        ran = await run(host, LOGGING)
+        assert [level_of(line) for line in ran.printed.split("\n")[:-1]] == [
+            ("debug", "d"), ("warning", "two"), ("warning", "lines"), ("critical", "c"),
+        ]  # fmt: skip
+        assert str(ran.value).replace("c\n", "") == ""
 
 
 async def test_prints_survive_the_process(host) -> None:
-    assert (await run(host, "import os\nprint('said')\nos._exit(1)")).stdout == "said\n"
+    assert (await run(host, "import os\nprint('said')\nos._exit(1)")).printed == "said\n"
 
 
 async def test_nothing_can_be_read_from_standard_input(host) -> None:

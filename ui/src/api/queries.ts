@@ -97,14 +97,6 @@ export const iterationFailure = (id: string, step: string, index: number) =>
     staleTime: Infinity,
   })
 
-export const logs = (id: string, text: string, step: string) =>
-  queryOptions({
-    queryKey: ['execution', id, 'logs', text, step],
-    queryFn: ({ signal }) =>
-      get('/executions/{execution_id}/lines', { execution_id: id }, { text, step, limit: 5000 }, signal),
-    placeholderData: keepPreviousData,
-  })
-
 export const why = (id: string, step?: string) =>
   queryOptions({
     queryKey: ['execution', id, 'why', step ?? ''],

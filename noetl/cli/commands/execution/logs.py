@@ -1,4 +1,4 @@
-"""`noetl execution logs`: what the tasks of an execution printed."""
+"""`noetl execution logs`: what the tasks of an execution print."""
 
 import click
 import msgspec
@@ -8,30 +8,57 @@ from noetl.cli.command_classes import Command
 from noetl.cli.terminal import emit, note
 from noetl.ports.answers import LogLine
 
+LEVELS = ("debug", "info", "warning", "error", "critical")
+
 
 @click.command("logs", cls=Command)
 @options.execution
+@click.option("--follow", "-f", is_flag=True, help="Go on as lines are written, until the execution is over.")
+@click.option("--children", is_flag=True, help="Also of executions that it started, and these.")
 @click.option("--step", metavar="S", help="Only tasks of a step.")
+@click.option("--task", metavar="T", help="Only one task of a step.")
+@click.option(
+    "--level", type=click.Choice(LEVELS), help="Only this level and worse ones; a line without one is info."
+)
+@click.option(
+    "--grep", "text", metavar="TEXT", default="", help="Only lines with this text in them, in any case."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line of the log.")
-async def command(execution: str, step: str | None, as_json: bool) -> None:
-    """Print what tasks wrote to their output: each line with its step, task and iteration.
+async def command(
+    execution: str,
+    step: str | None,
+    task: str | None,
+    level: str | None,
+    text: str,
+    *,
+    follow: bool,
+    children: bool,
+    as_json: bool,
+) -> None:
+    """Print what tasks wrote, line by line with time, step, task, iteration and level, and their errors.
 
-    Of an execution that went on as another also what came then.
+    A line is there within a second after it was written. Of an execution that went on as another also what
+    came then.
     """
-    from noetl.cli.commands.execution.pages import chain, lines
+    from contextlib import aclosing
+
+    from noetl.cli.commands.execution.pages import chain
     from noetl.cli.connection.connection import connect_execution
+    from noetl.cli.formats.log_lines import LineFormat
+    from noetl.ports.front import FindLines
 
-    count = 0
+    find, count = FindLines(step, task, level, text, children), 0
     async with connect_execution(execution) as (connection, execution_id):
+        as_text = _json if as_json else LineFormat(execution_id)
         async for member in chain(connection.front, execution_id):
-            async for line in lines(connection.front, member, step):
-                count += 1
-                emit(msgspec.json.encode(line).decode() if as_json else _log_line(line))
+            async with aclosing(connection.front.follow_logs(member, find, live=follow)) as pages:
+                async for page in pages:
+                    count += len(page["items"])
+                    if page["items"]:
+                        emit("\n".join(map(as_text, page["items"])))
     if not count:
-        note("no task printed anything")
+        note("no line matches" if step or task or level or text else "no task printed anything")
 
 
-def _log_line(line: LogLine) -> str:
-    place = f"{line['step']}{line['iteration'] or ''}/{line['task']}"
-    attempt_words = f" attempt {line['attempt']}" if (line["attempt"] or 1) > 1 else ""
-    return f"{line['ts'][11:23]}  {place}{attempt_words}  {line['text']}"
+def _json(line: LogLine) -> str:
+    return msgspec.json.encode(line).decode()

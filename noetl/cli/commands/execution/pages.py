@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 
 from noetl.core.event import EventEnvelope
-from noetl.ports.answers import LogLine
 from noetl.ports.front import Front
 
 PAGE = 1000
@@ -28,15 +27,3 @@ async def chain(front: Front, execution_id: str) -> AsyncIterator[str]:
     while following is not None:
         yield following
         following = (await front.execution(following)).get("continued_as")
-
-
-async def lines(front: Front, execution_id: str, step: str | None) -> AsyncIterator[LogLine]:
-    """Every line that tasks wrote to their output."""
-    first = 1
-    while True:
-        page = await front.logs(execution_id, first=first, limit=PAGE, step=step)
-        for line in page:
-            yield line
-        if len(page) < PAGE:
-            return
-        first = page[-1]["seq"] + 1

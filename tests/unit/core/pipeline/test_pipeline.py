@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from noetl.core.pipeline.effects import LOGS, NeedPayloads, NeedSecrets, Park, RunTool, Sleep
+from noetl.core.pipeline.effects import LAST_LINES, LOGS, NeedPayloads, NeedSecrets, Park, RunTool, Sleep
 from noetl.core.pipeline.pipeline import drive
 from noetl.core.program.evaluator import EvaluationError
 from noetl.core.values.output import externalise, size_of
@@ -195,6 +195,14 @@ def test_what_a_tool_printed_goes_into_the_event_and_not_into_the_output():
     ended = it.run({**ok_of(1), LOGS: ["hello"]})
     assert LOGS not in ended.output
     assert it.named("task.done")[0].data["logs"] == ["hello"]
+
+
+def test_what_a_tool_printed_at_last_goes_into_its_error_alone():
+    it = pipe([task("one")])
+    ended = it.run({**error_of("boom", message="no"), LAST_LINES: ["hello"]})
+    assert LAST_LINES not in ended.output
+    assert "logs" not in it.named("task.done")[0].data
+    assert ended.error["details"]["log"] == ["hello"]
 
 
 def test_a_payload_over_the_limit_is_put_aside_in_the_event_but_stays_in_memory():

@@ -1,7 +1,6 @@
-"""Which event wrote each value, and what tasks logged."""
+"""Which event wrote each value."""
 
 from noetl.core.event import Event
-from noetl.core.reading import provenance
 from noetl.core.reading.provenance import Provenance
 
 
@@ -14,10 +13,6 @@ def read(*events: Event) -> Provenance:
 
 def patched(*path: str, run: str = "a.1", at: str | None = None) -> Event:
     return Event("ctx.patched", 5, run=run, at=at, data={"patch": [[list(path), 1]], "origin": "set"})
-
-
-def logged(run: str, *lines: str) -> Event:
-    return Event("task.done", 7, "w", run, None, "t", 1, 1, {"logs": list(lines)})
 
 
 def test_a_key_has_its_last_writer_and_a_whole_value_hides_older_parts():
@@ -48,20 +43,6 @@ def test_outputs_of_runs_stand_in_order_with_their_reference_or_error():
         ("c", "failed", None, None),
     ]
     assert found.outputs[1]["loop"] == {"total": 2}
-
-
-def test_lines_are_found_by_text_and_step():
-    found = read(
-        logged("a.1", "Hello", "bye"), logged("b.1", "hello again"), Event("task.done", 8, "w", "b.1")
-    )
-    assert [line["text"] for line in found.search("HELLO")] == ["Hello", "hello again"]
-    assert [line["text"] for line in found.search("", "b")] == ["hello again"]
-
-
-def test_lines_are_bounded_and_what_was_dropped_is_counted(monkeypatch):
-    monkeypatch.setattr(provenance, "LINES_MOST", 2)
-    found = read(logged("a.1", "1", "2", "3"))
-    assert ([line["text"] for line in found.lines], found.dropped) == (["2", "3"], 1)
 
 
 def test_events_that_write_nothing_change_nothing():

@@ -1,24 +1,36 @@
-// What tasks logged, newest last, searched on the server.
-import { useQuery } from '@tanstack/react-query'
+// What tasks print, newest last, as they print it; errors below what their task printed.
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef, useState } from 'react'
-import { logs } from '../../api/queries'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { LEVELS, matches, placesOf, useLogLines } from '../../api/log-lines'
 import type { LogLine } from '../../api/types'
 import { stripAnsi } from '../../design/ansi'
 import { classes } from '../../design/classes'
 import { CopyButton } from '../../design/copy'
 import { count } from '../../design/number'
-import { Empty, QueryView } from '../../design/states'
+import { Empty } from '../../design/states'
 import { clock, exact } from '../../design/time'
 import { DebouncedInput } from '../executions/filter-bar'
 import { useParameter } from './url-parameters'
 
-export function LogsTab({ id, live }: { id: string; live: boolean }) {
+const TONES: Record<string, string> = {
+  debug: 'text-ink-3',
+  warning: 'text-held',
+  error: 'text-failed',
+  critical: 'text-failed font-semibold',
+}
+
+export function LogsTab({ id }: { id: string }) {
   const [text, setText] = useParameter('text')
-  const [step, setStep] = useParameter('step')
+  const [place, setPlace] = useParameter('step')
+  const [level, setLevel] = useParameter('level')
+  const [children, setChildren] = useParameter('children')
   const [follow, setFollow] = useState(true)
-  const logsQuery = useQuery(logs(id, text, step))
-  const lines = logsQuery.data?.items ?? []
+  const { lines, dropped, link } = useLogLines(id, children === 'yes')
+  const places = useMemo(() => placesOf(lines), [lines])
+  const wanted = useMemo(
+    () => lines.filter((line) => matches(line, { text, place, level })),
+    [lines, text, place, level],
+  )
   return (
     <div className="flex min-h-72 flex-1 flex-col">
       <div className="flex flex-wrap items-center gap-2 px-4 py-2" role="search">
@@ -29,52 +41,98 @@ export function LogsTab({ id, live }: { id: string; live: boolean }) {
           placeholder="Search ( / )"
           search
         />
-        <DebouncedInput label="Step" value={step} onChange={setStep} placeholder="Step" className="w-32" />
-        {logsQuery.data && (
-          <span className="text-xs text-ink-3">
-            {count(logsQuery.data.total)} {logsQuery.data.total === 1 ? 'line' : 'lines'}
-            {logsQuery.data.dropped > 0 && `, ${count(logsQuery.data.dropped)} older ones left out`}
-          </span>
-        )}
+        <select
+          aria-label="Step or task"
+          className="field"
+          value={place}
+          onChange={(event) => setPlace(event.target.value)}
+        >
+          <option value="">any step</option>
+          {[...places, ...(place && !places.includes(place) ? [place] : [])].map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </select>
+        <select
+          aria-label="Level"
+          className="field"
+          value={level}
+          onChange={(event) => setLevel(event.target.value)}
+        >
+          <option value="">any level</option>
+          {LEVELS.map((one) => (
+            <option key={one} value={one}>
+              {one === 'critical' ? one : `${one} and worse`}
+            </option>
+          ))}
+        </select>
+        <Toggle
+          label="children"
+          on={children === 'yes'}
+          onChange={(on) => setChildren(on ? 'yes' : '')}
+          title="Also of executions that this one started"
+        />
+        <span className="text-xs text-ink-3">
+          {count(wanted.length)} {wanted.length === 1 ? 'line' : 'lines'}
+          {dropped > 0 && `, ${count(dropped)} older ones left out`}
+          {link === 'lost' && ', no connection; trying again'}
+        </span>
         <span className="ml-auto flex items-center gap-2">
-          {live && (
-            <label className="flex items-center gap-1.5">
-              <input
-                type="checkbox"
-                className="accent-accent"
-                checked={follow}
-                onChange={(event) => setFollow(event.target.checked)}
-              />{' '}
-              follow
-            </label>
-          )}
-          <CopyButton
-            text={() =>
-              lines
-                .map((line) => `${line.at} ${line.run}${line.address}/${line.task} ${stripAnsi(line.text)}`)
-                .join('\n')
-            }
-          >
-            Copy all
-          </CopyButton>
+          {link === 'live' && <Toggle label="follow" on={follow} onChange={setFollow} />}
+          <CopyButton text={() => wanted.map(plain).join('\n')}>Copy all</CopyButton>
         </span>
       </div>
-      <QueryView query={logsQuery}>
-        {(page) =>
-          page.items.length === 0 ? (
-            <Empty title={text || step ? 'No line matches' : 'No task has logged anything'}>
-              What a task prints is kept here, and the error that it ends with.
-            </Empty>
-          ) : (
-            <Lines lines={page.items} follow={follow && live} mark={text} />
-          )
-        }
-      </QueryView>
+      {wanted.length === 0 ? (
+        link !== 'connecting' && (
+          <Empty title={text || place || level ? 'No line matches' : 'No task has printed anything'}>
+            What a task prints is shown here as it prints it, and the error that it ends with.
+          </Empty>
+        )
+      ) : (
+        <Lines lines={wanted} own={id} follow={follow && link === 'live'} mark={text} />
+      )}
     </div>
   )
 }
 
-function Lines({ lines, follow, mark }: { lines: LogLine[]; follow: boolean; mark: string }) {
+function Toggle({
+  label,
+  on,
+  onChange,
+  title,
+}: {
+  label: string
+  on: boolean
+  onChange: (on: boolean) => void
+  title?: string
+}) {
+  return (
+    <label className="flex items-center gap-1.5 text-ink-2" title={title}>
+      <input
+        type="checkbox"
+        className="accent-accent"
+        checked={on}
+        onChange={(event) => onChange(event.target.checked)}
+      />{' '}
+      {label}
+    </label>
+  )
+}
+
+const address = (line: LogLine) => `${line.run}${line.iteration ?? ''}/${line.task}`
+const plain = (line: LogLine) =>
+  `${line.ts} ${address(line)} ${line.level ? `${line.level.toUpperCase()} ` : ''}${stripAnsi(line.text)}`
+
+function Lines({
+  lines,
+  own,
+  follow,
+  mark,
+}: {
+  lines: LogLine[]
+  own: string
+  follow: boolean
+  mark: string
+}) {
   const frame = useRef<HTMLDivElement>(null)
   const virtual = useVirtualizer({
     count: lines.length,
@@ -105,21 +163,23 @@ function Lines({ lines, follow, mark }: { lines: LogLine[]; follow: boolean; mar
               className="absolute inset-x-0 flex gap-3 px-4 py-px hover:bg-sunken"
               style={{ transform: `translateY(${row.start}px)` }}
             >
-              <time title={exact(line.at)} className="hidden shrink-0 text-ink-3 sm:block">
-                {clock(line.at)}
+              <time title={exact(line.ts)} className="hidden shrink-0 text-ink-3 sm:block">
+                {clock(line.ts)}
               </time>
-              <span
-                className="w-24 shrink-0 truncate text-ink-3 sm:w-40"
-                title={`${line.run}${line.address}/${line.task}`}
-              >
-                {line.run}
-                {line.address}/{line.task}
+              <span className="w-24 shrink-0 truncate text-ink-3 sm:w-40" title={address(line)}>
+                {line.execution_id !== own && (
+                  <a className="link" href={`/executions/${line.execution_id}/logs`}>
+                    {line.execution_id.slice(-6)}
+                  </a>
+                )}{' '}
+                {address(line)}
               </span>
+              <span className={classes('w-16 shrink-0', TONES[line.level ?? ''])}>{line.level}</span>
               <span
                 dir="auto"
                 className={classes(
                   'min-w-0 flex-1 whitespace-pre-wrap break-words [overflow-wrap:anywhere]',
-                  line.level === 'error' && 'text-failed',
+                  TONES[line.level ?? ''],
                 )}
               >
                 <Highlight text={stripAnsi(line.text)} mark={mark} />

@@ -110,7 +110,7 @@ export function ExecutionPage({ id, tab }: { id: string; tab: string | undefined
         {current === 'loops' && <LoopsTab id={id} runs={loops} summary={summary} open={open} />}
         {current === 'events' && <EventsTab id={id} last={last} live={pulse.link === 'live'} />}
         {current === 'data' && <DataTab id={id} at={moment} open={open} />}
-        {current === 'logs' && <LogsTab id={id} live={pulse.link === 'live'} />}
+        {current === 'logs' && <LogsTab id={id} />}
         {current === 'why' && (
           <WhyTab
             id={id}

@@ -1,0 +1,1 @@
+"""What tasks print is read while they run and afterwards, from one place; errors stand below it."""
