@@ -158,13 +158,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("pool", _text, "The pool a worker serves.", "default"),
     Setting("concurrency", _positive, "How many pipelines a worker runs at once.", 32),
     Setting(
-        "task_log_bytes", _positive, "How much is kept of what one attempt at a task prints.", 1024 * 1024
+        "task_log_bytes", _positive, "How much is kept of what one attempt at a task prints.", 4 * 1024 * 1024
     ),
     Setting(
         "execution_log_bytes",
         _positive,
         "How much is kept of what the tasks of one execution print.",
-        16 * 1024 * 1024,
+        32 * 1024 * 1024,
     ),
     Setting("lease_s", _seconds, "Seconds after which work of a silent worker may be taken over.", 30.0),
     Setting(
@@ -221,8 +221,8 @@ class Settings:
     own_worker: bool | None = None
     pool: str = "default"
     concurrency: int = 32
-    task_log_bytes: int = 1024 * 1024
-    execution_log_bytes: int = 16 * 1024 * 1024
+    task_log_bytes: int = 4 * 1024 * 1024
+    execution_log_bytes: int = 32 * 1024 * 1024
     lease_s: float = 30.0
     allow_networks: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()

@@ -33,6 +33,7 @@ EMPTY_NAMES = {"base", "common"}
 BROAD_EXCEPT_ALLOWED = {
     "noetl/cli/main.py": "the process edge: a bug becomes a message and an exit code",
     "noetl/worker/python/child.py": "the author's code: whatever it raises becomes the answer to its call",
+    "noetl/worker/python/log_levels.py": "the author's formatter: what it raises is handled as logging does",
     "noetl/worker/toolbox.py": "the one tool call: an unexpected exception becomes an output",
     "noetl/tools/parts/function.py": "somebody's function: whatever it raises becomes an error with a kind",
     "noetl/tools/parts/added_tools.py": "somebody's module: whatever it raises is told with its name",

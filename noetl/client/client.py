@@ -10,6 +10,7 @@ from noetl.client.async_client import AsyncClient
 from noetl.client.execution import AsyncExecution
 from noetl.client.loop_thread import LoopThread
 from noetl.core.event import EventEnvelope
+from noetl.ports.answers import LogLine
 
 A = TypeVar("A")
 P = ParamSpec("P")

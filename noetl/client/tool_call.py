@@ -32,7 +32,7 @@ def call_tool(
         raise RequestError(f"{tool!r} is no tool", hint="put @noetl.tool above the function")
     no_payloads: Any = None  # a function is given none of what they are in
     call = Call(no_payloads, Resources(), "test", "test", made.kind.name, attempt, idempotency_key)
-    call.auth, call.log = auth, log
+    call.auth, call.output = auth, _Lines(log)
     thread = LoopThread("noetl-tool")
     try:
         output = thread.run(_answer(made, values or {}, call))
@@ -41,6 +41,19 @@ def call_tool(
     if output["status"] != "ok":
         raise Failed.again(output)
     return output["data"]
+
+
+class _Lines:
+    """What a call logs, line by line to whoever calls it."""
+
+    keep: int | None = None
+
+    def __init__(self, log: Callable[[str], None]) -> None:
+        self._log = log
+
+    def write(self, data: bytes, stream: int = 1) -> None:
+        for line in data.decode(errors="replace").removesuffix("\n").split("\n"):
+            self._log(line)
 
 
 def _named(kind: str) -> Tool:

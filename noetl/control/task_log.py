@@ -7,7 +7,7 @@ that is slow slows the lines alone.
 import asyncio
 from collections.abc import Sequence
 
-from noetl.errors import BackendError, RequestError
+from noetl.errors import BackendError, NoetlError, RequestError
 from noetl.ports.task_lines import BATCH_BYTES, KeptLines, LineStore, PrintedLines, fits, size_of_lines
 
 PENDING_MOST = 32 * 1024 * 1024  # bytes that wait to be written
@@ -57,15 +57,23 @@ class TaskLog:
     async def _write_together(
         self, together: list[tuple[Sequence[PrintedLines], "asyncio.Future[None]"]]
     ) -> None:
-        error: Exception | None = None
+        error: NoetlError | None = BackendError(
+            "lines could not be written"
+        )  # a bug, of which the task tells
         try:
             await self._store.add_lines([one for printed, _ in together for one in printed], self._kept)
-        except Exception as problem:  # whoever waits is told
+            error = None
+        except NoetlError as problem:
             error = problem
-        for _, kept in together:
-            if kept.done():
-                continue
-            if error is None:
-                kept.set_result(None)
-            else:
-                kept.set_exception(error)
+        finally:
+            for _, kept in together:
+                _settle(kept, error)
+
+
+def _settle(kept: "asyncio.Future[None]", error: NoetlError | None) -> None:
+    if kept.done():
+        return
+    if error is None:
+        kept.set_result(None)
+    else:
+        kept.set_exception(error)

@@ -5,7 +5,7 @@ again, to whoever does.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Literal
@@ -21,6 +21,7 @@ from noetl.errors import BackendError, Conflict, NotFound
 from noetl.json_value import JsonObject
 from noetl.ports.call import Secret
 from noetl.ports.link import (
+    LinesRequest,
     OrderDelivery,
     Orders,
     Push,
@@ -30,9 +31,11 @@ from noetl.ports.link import (
     TakeRequest,
 )
 from noetl.ports.results import Results
+from noetl.ports.task_lines import PrintedLines
 
 EXPIRED_AT_ONCE = 64  # executions: their commits go together
 ResolveSecret = Callable[[str, str, str | None], Awaitable[Secret]]
+KeepLines = Callable[[Sequence[PrintedLines]], Awaitable[None]]
 Seal = Callable[[bytes, JsonObject], bytes]
 
 
@@ -49,9 +52,11 @@ class EngineWorkerApi:
         *,
         secrets: ResolveSecret,
         seal: Seal,
+        lines: KeepLines,
     ) -> None:
         self.server, self._engine, self._leasing = server, engine, leasing
         self._catalog, self._results, self._secrets, self._seal = catalog, results, secrets, seal
+        self._lines = lines
         leasing.needs = self._needs
         leasing.answers = self._answers
         leasing.on_return = self._returned
@@ -126,6 +131,9 @@ class EngineWorkerApi:
         if not names_secret(live.program, live.state, run, ask.name, live.hydrated):
             message = f"step {run.step!r} names no secret {ask.name!r}"
             raise Conflict(message, hint="write its name under auth:, or declare it under keychain:")
+
+    async def lines(self, request: LinesRequest) -> None:
+        await self._lines(request.printed)
 
     async def program(self, digest: str) -> str:
         return (await self._catalog.entry(digest)).text

@@ -128,6 +128,10 @@ class Call:
     network: Network = PUBLIC_ONLY  # the addresses that requests may reach
     trace: str | None = None  # the W3C traceparent of this call, when the worker traces
 
+    def log(self, line: str) -> None:
+        """A line of its log, beside those of programs that it starts."""
+        self.output.write(f"{line}\n".encode(errors="backslashreplace"), 0)
+
     def limit(self, name: str, default: int) -> int:
         """One of the limits of the effective spec."""
         limits = self.spec.get("limits")

@@ -13,6 +13,7 @@ import msgspec
 from noetl.core.message import Answer, Payload, Report, WorkOrder
 from noetl.core.shapes import Output
 from noetl.ports.link_protocol import ProtocolRange
+from noetl.ports.task_lines import PrintedLines
 
 BEATS_PER_LEASE = 4  # how often a worker is heard in the time after which it counts as silent
 BEAT_MOST_S = 1.0
@@ -112,6 +113,13 @@ class SecretRequest(msgspec.Struct):
     refused: str | None = None  # the digest of material that somebody did not let in
 
 
+class LinesRequest(msgspec.Struct):
+    """What tasks of a worker printed."""
+
+    worker_id: str
+    printed: list[PrintedLines]
+
+
 class ConnectRequest(msgspec.Struct):
     """Someone asks over HTTP for a connection that stays: names of headers in small letters."""
 
@@ -152,6 +160,9 @@ class WorkerApi(WorkerRequests, Protocol):
     async def take(self, take: TakeRequest) -> Orders:
         """Orders for a worker that has room."""
 
+    async def lines(self, request: LinesRequest) -> None:
+        """Keep what tasks printed."""
+
 
 class HeartbeatListener(Protocol):
     """What a server hears without being asked to answer."""
@@ -188,6 +199,12 @@ class Link(WorkerRequests, Protocol):
     on_hint: Callable[[str], None]  # a server has work
     on_orders: Callable[[Orders], None]  # a server gives some of it, unasked
     on_push: Callable[[Push], None]
+
+    def takes_lines(self, execution_id: str) -> bool:
+        """Whether a server is there that takes lines of an execution by themselves."""
+
+    async def lines(self, request: LinesRequest) -> None:
+        """Hand lines in, once; raises BackendError when they may be sent again."""
 
     async def which(self) -> str:
         """The name of a server that answers us; raises RequestError when we may not ask."""

@@ -26,7 +26,8 @@ class ProtocolRange(NamedTuple):
         return newest if newest >= max(self.oldest, other.oldest) else None
 
 
-SPOKEN = ProtocolRange(1, 1)  # this release speaks its own and those of the release before it
+SPOKEN = ProtocolRange(1, 2)  # this release speaks its own and those of the release before it
+LINES_SINCE = 2  # the version in which workers hand in what tasks print, by itself
 
 
 class Peer(NamedTuple):

@@ -8,11 +8,12 @@ from typing import Annotated, NamedTuple, Protocol
 
 import msgspec
 
-from noetl.core.values.lines import LINE_BYTES, Line
+from noetl.core.values.lines import LEVELS, LINE_BYTES, Line
 
 FLUSH_S = 0.1  # so long a line waits for others at most
 BATCH_BYTES = 256 * 1024  # of lines that go together
 LINES_MOST = 20_000  # that go together
+LINE_COST = 16  # bytes
 PAGE_BYTES = 1024 * 1024  # of lines that are read at once
 PAGE_ROWS = 1000
 
@@ -51,8 +52,8 @@ class StoredLines(msgspec.Struct):
 class KeptLines(NamedTuple):
     """How many bytes of lines are kept: of one attempt at a task, and of an execution."""
 
-    task: int = 1024 * 1024
-    execution: int = 16 * 1024 * 1024
+    task: int = 4 * 1024 * 1024
+    execution: int = 32 * 1024 * 1024
 
     def of(self, printed: PrintedLines) -> tuple[int, int]:
         """How much of an attempt stays: of its beginning, and of its end."""
@@ -83,6 +84,7 @@ class LineSink(Protocol):
         """Keep lines; whatever it raises, they are lost."""
 
 
+_KNOWN = (None, *LEVELS)
 _PRINTED = msgspec.json.Decoder(PrintedLines)
 
 
@@ -99,12 +101,13 @@ def stored_lines(number: int, lost: int, body: bytes) -> StoredLines:
 
 
 def size_of_lines(lines: Sequence[Line]) -> int:
-    """How much lines are, about: a letter counts as a byte."""
-    return sum(len(line.text) for line in lines) + len(lines)
+    """How much lines are, about: a letter counts as a byte, and each line has its time besides."""
+    return sum(len(line.text) for line in lines) + len(lines) * LINE_COST
 
 
 def fits(printed: Sequence[PrintedLines]) -> bool:
-    """Whether a worker sent no more at once than it may."""
+    """Whether a worker sent no more at once than it may, and levels that there are."""
     lines = [line for one in printed for line in one.lines]
-    longest = 2 * LINE_BYTES
-    return len(lines) <= LINES_MOST and all(len(line.text) <= longest for line in lines)
+    if len(printed) + len(lines) > 2 * LINES_MOST:
+        return False
+    return all(len(line.text) <= 2 * LINE_BYTES and line.level in _KNOWN for line in lines)

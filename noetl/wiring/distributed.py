@@ -34,8 +34,9 @@ from noetl.wiring.plane import Plane, collect_seldom, control_plane, make_toolbo
 from noetl.wiring.tool_kinds import kinds
 from noetl.worker.pool import Pool
 from noetl.worker.remote_results import LinkedResults
-from noetl.worker.remote_worker import Programs, RemoteReports, RemoteSecrets, RemoteWorker
+from noetl.worker.remote_worker import Programs, RemoteLines, RemoteReports, RemoteSecrets, RemoteWorker
 from noetl.worker.retrying_results import PatientPayloads
+from noetl.worker.task_output import LineSender
 
 POSTGRES = ("postgres://", "postgresql://")
 
@@ -162,7 +163,14 @@ async def _with_workers(
         plane.engine.workers = leasing
         plane.front.fleet, plane.front.backlog = _fleet(leasing), leasing.longest_wait_ms
         worker_api = EngineWorkerApi(
-            server_id, plane.engine, leasing, plane.catalog, results, secrets=plane.resolve, seal=seal
+            server_id,
+            plane.engine,
+            leasing,
+            plane.catalog,
+            results,
+            secrets=plane.resolve,
+            seal=seal,
+            lines=plane.task_log.add,
         )
         link.open(worker_api, leasing)
         async with _clockwork(plane, worker_api, *link.jobs):
@@ -259,8 +267,10 @@ def _worker(
     # Whoever asks for no token serves this machine alone: its users may do what they may without it.
     alone = settings.token is None
     secrets = RemoteSecrets(worker, box.open)
+    toolbox = make_toolbox(settings, results, secrets, worker_id, trusted=alone)
+    toolbox.lines = LineSender(RemoteLines(worker), link.now)
     worker.pool = Pool(
-        make_toolbox(settings, results, secrets, worker_id, trusted=alone),
+        toolbox,
         RemoteReports(worker),
         PatientPayloads(results),
         lambda order: with_own_steps(programs.get(order.program), order),

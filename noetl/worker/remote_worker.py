@@ -6,7 +6,7 @@ It has no port that anyone could call: everything goes out through its link to t
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 
 from noetl.core.message import Answer, Report, WorkOrder
 from noetl.core.program.program import Program
@@ -15,6 +15,7 @@ from noetl.ports.call import Secret
 from noetl.ports.link import (
     Heartbeat,
     Hello,
+    LinesRequest,
     Link,
     OrderDelivery,
     Orders,
@@ -24,6 +25,7 @@ from noetl.ports.link import (
     TakeRequest,
     beat_s,
 )
+from noetl.ports.task_lines import PrintedLines
 from noetl.worker.pool import Pool
 from noetl.worker.secret_cache import SecretCache
 
@@ -62,6 +64,21 @@ class RemoteReports:
             return answered.answer
         finally:
             worker.received(orders, room)
+
+
+class RemoteLines:
+    """Where what tasks of this worker print goes: to a server."""
+
+    def __init__(self, worker: "RemoteWorker") -> None:
+        self._worker = worker
+
+    def takes(self, execution_id: str) -> bool:
+        """Whether a server takes lines; those of older releases do not."""
+        return self._worker.link.takes_lines(execution_id)
+
+    async def add(self, printed: Sequence[PrintedLines]) -> None:
+        """Hand lines in."""
+        await self._worker.link.lines(LinesRequest(self._worker.hello.worker_id, list(printed)))
 
 
 class RemoteSecrets:

@@ -14,7 +14,7 @@ from noetl.core.pipeline.frame import Frame
 from noetl.core.values.lines import Line, LineSplitter, level_of
 from noetl.core.values.redact import Redactor
 from noetl.errors import BackendError, NoetlError
-from noetl.ports.task_lines import BATCH_BYTES, FLUSH_S, LineSink, PrintedLines, size_of_lines
+from noetl.ports.task_lines import BATCH_BYTES, FLUSH_S, LINE_COST, LineSink, PrintedLines, size_of_lines
 
 _LOG = logging.getLogger("noetl.worker")
 PENDING_BYTES = 1024 * 1024  # of one task
@@ -99,7 +99,7 @@ class TaskOutput:
 
     def _first(self, most: int) -> list[Line]:
         for count, line in enumerate(self._lines):
-            most -= len(line.text) + 1
+            most -= len(line.text) + LINE_COST
             if most < 0:
                 return self._lines[: max(count, 1)]
         return self._lines

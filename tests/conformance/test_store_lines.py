@@ -30,7 +30,7 @@ async def texts(store: Store, number: int = 1) -> list[str]:
 
 async def fill(store: Store, names: str, task: str = "fetch", keep: int | None = None) -> None:
     for place, name in enumerate(names):
-        one = printed(name + "x" * 98, task=task, before=place * 100, keep=keep)
+        one = printed(name + "x" * 83, task=task, before=place * 100, keep=keep)
         await store.add_lines([one], KEPT)
 
 

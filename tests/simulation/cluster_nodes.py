@@ -12,6 +12,7 @@ from noetl.control.front.control import Steering
 from noetl.control.front.stuck import release
 from noetl.control.leases import WorkerLeases
 from noetl.control.stuck_executions import StuckError, StuckExecutions
+from noetl.control.task_log import TaskLog
 from noetl.control.worker_api import EngineWorkerApi
 from noetl.core.event import Event
 from noetl.core.message import Control
@@ -19,6 +20,7 @@ from noetl.errors import BackendError, RequestError
 from noetl.ports.call import Resources
 from noetl.ports.link import Heartbeat, Hello, Orders
 from noetl.ports.store import Append
+from noetl.ports.task_lines import KeptLines
 from noetl.wiring.payloads import StoredPayloads
 from noetl.worker.pool import Pool
 from noetl.worker.remote_worker import Programs, RemoteReports, RemoteSecrets, RemoteWorker
@@ -116,7 +118,14 @@ class ServerNode:
         self.engine.workers = self.leasing
         self.steering = Steering(self.engine, adopts=True)
         self.api = EngineWorkerApi(
-            name, self.engine, self.leasing, world.catalog, world.results, secrets=world.resolve, seal=_seal
+            name,
+            self.engine,
+            self.leasing,
+            world.catalog,
+            world.results,
+            secrets=world.resolve,
+            seal=_seal,
+            lines=TaskLog(world.store, KeptLines()).add,
         )
         self._handlers = request_handlers(name, self.api, _check_sender)
         self.process.spawn(sweep.serve(self.engine, self.api))

@@ -6,7 +6,7 @@ Each server is connected once, whichever address led there. What a lost connecti
 import asyncio
 import logging
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -218,6 +218,10 @@ class DirectLink(WorkerLink):
         there = [name for name, connection in self._connections.items() if not connection.closed]
         others = [name for name in there if name != but] or there
         return random.choice(others) if others else None
+
+    def protocols(self) -> Mapping[str, int]:
+        there = self._connections.items()
+        return {server: connection.protocol for server, connection in there if not connection.closed}
 
     async def until_server(self) -> None:
         """Wait until we are connected to a server again."""

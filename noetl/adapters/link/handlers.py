@@ -8,7 +8,7 @@ import msgspec
 from noetl.adapters.link.uploads import Uploads
 from noetl.core.message import Payload
 from noetl.errors import RequestError
-from noetl.ports.link import ReportRequest, SecretRequest, TakeRequest, WorkerApi
+from noetl.ports.link import LinesRequest, ReportRequest, SecretRequest, TakeRequest, WorkerApi
 from noetl.ports.results import check_content
 
 T = TypeVar("T")
@@ -20,6 +20,7 @@ _encode = msgspec.json.encode
 _DIGEST = msgspec.json.Decoder(str)
 _TAKE = msgspec.json.Decoder(TakeRequest)
 _REPORT = msgspec.json.Decoder(ReportRequest)
+_LINES = msgspec.json.Decoder(LinesRequest)
 _SECRET = msgspec.json.Decoder(SecretRequest)
 
 
@@ -53,6 +54,12 @@ def request_handlers(
         check_sender(request.worker_id, None, caller)
         return _encode(await worker_api.report(request))
 
+    async def lines(body: bytes, caller: Caller) -> bytes:
+        request = decode(_LINES, body)
+        check_sender(request.worker_id, None, caller)
+        await worker_api.lines(request)
+        return b""
+
     async def secret(body: bytes, caller: Caller) -> bytes:
         request = decode(_SECRET, body)
         check_sender(request.worker_id, None, caller)
@@ -64,6 +71,7 @@ def request_handlers(
         "take": take,
         "report": report,
         "secret": secret,
+        "lines": lines,
         "program": program,
         "write": write,
         "piece": uploads.add,

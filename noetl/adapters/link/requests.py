@@ -6,7 +6,7 @@ Everything that is asked may be asked again: a repeated batch changes nothing, a
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 import msgspec
@@ -15,7 +15,17 @@ from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.link.uploads import NUMBER_BYTES, PLACE
 from noetl.core.message import Payload
 from noetl.errors import BackendError, RequestError
-from noetl.ports.link import Heartbeat, Orders, Push, ReportReply, ReportRequest, SecretRequest, TakeRequest
+from noetl.ports.link import (
+    Heartbeat,
+    LinesRequest,
+    Orders,
+    Push,
+    ReportReply,
+    ReportRequest,
+    SecretRequest,
+    TakeRequest,
+)
+from noetl.ports.link_protocol import LINES_SINCE
 
 _LOG = logging.getLogger("noetl.worker")
 ANSWER_S = 2.0  # what is asked again is harmless, so that the first wait is short
@@ -72,6 +82,10 @@ class WorkerLink:
         """A server that seems to be there, if possible another than the one that did not answer."""
         raise NotImplementedError
 
+    def protocols(self) -> Mapping[str, int]:
+        """The servers that seem to be there, and the version of the protocol that is spoken with each."""
+        raise NotImplementedError
+
     def no_answer_from(self, server: str | None) -> None:
         """A server did not answer in time."""
 
@@ -117,6 +131,29 @@ class WorkerLink:
         self._note(request.execution_id, reply.next.server)
         self.noted(reply.next)
         return reply
+
+    def takes_lines(self, execution_id: str) -> bool:
+        return self._line_server(execution_id) is not None
+
+    def _line_server(self, execution_id: str) -> str | None:
+        """Who takes lines: the server of the execution; any that can when that one is not known or gone."""
+        there = self.protocols()
+        owner = self._owners.get(execution_id, "")
+        able = [server for server, protocol in there.items() if protocol >= LINES_SINCE]
+        if owner in there:
+            return owner if owner in able else None  # whoever asks an older server finds them in the events
+        return able[0] if able else None
+
+    async def lines(self, request: LinesRequest) -> None:
+        """Hand lines in, to one server, once: whoever has them sends them again."""
+        server = self._line_server(request.printed[0].execution_id)
+        if server is None:
+            raise NoAnswer("there is no link to a server that takes lines")
+        try:
+            await self.once("lines", _encode(request), server, ANSWER_S)
+        except NoAnswer:
+            self.no_answer_from(server)
+            raise
 
     async def secret(self, ask: SecretRequest) -> bytes:
         """A secret, sealed for us."""

@@ -3,6 +3,7 @@
 import logging
 import random
 import time
+from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -163,6 +164,9 @@ class NatsLink(WorkerLink):
     def _heard_lately(self) -> list[str]:
         recent = time.monotonic() - ALIVE_S
         return [name for name, server in self._alive.items() if server.heard > recent]
+
+    def protocols(self) -> Mapping[str, int]:
+        return {server: self._alive[server].protocol for server in self._heard_lately()}
 
     def no_answer_from(self, server: str | None) -> None:
         """A server did not answer in time: it is not asked by name until it is heard again."""

@@ -383,11 +383,16 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
         await self.lines_sent()
         return await page_of_lines(self._store, execution_id, find, read_cursor(after), limit)
 
-    async def follow_logs(
+    def follow_logs(
         self, execution_id: str, find: FindLines = ALL_LINES, *, after: str = "", live: bool = True
     ) -> AsyncGenerator[answers.LinesPage]:
+        follower = LogFollower(
+            self._store, execution_id, find, after, LINES_PAGE
+        )  # a wrong place is told now
+        return self._follow_logs(follower, live)
+
+    async def _follow_logs(self, follower: LogFollower, live: bool) -> AsyncGenerator[answers.LinesPage]:
         await self.lines_sent()
-        follower = LogFollower(self._store, execution_id, find, after, LINES_PAGE)
         async with aclosing(follower.pages(live=live)) as pages:
             async for page in pages:
                 yield page

@@ -141,8 +141,9 @@ def _perform(frame: Frame, visit: effects.Visit, answer: Output | None) -> effec
     if frame.pipeline.wants_meta and "meta" not in output:
         output = {"meta": _own_meta(frame, visit, output), **output}
     visit.logs = output.pop(effects.LOGS, None) if effects.LOGS in output else None
-    last = effects.LAST_LINES
-    visit.last_lines = output.pop(last, None) if last in output else visit.logs
+    visit.last_lines = visit.logs
+    if effects.LAST_LINES in output:
+        visit.last_lines = output.pop(effects.LAST_LINES, None)
     visit.answered = _is_answered(task, output)
     frame.settled = visit.answered
     visit.input = around.redactor.clean(visit.input)  # what comes now is written down

@@ -79,7 +79,8 @@ class Answer(msgspec.Struct, array_like=True, frozen=True):
     ended: Literal["ok", "raised", "value", "memory", "stopped", "skipped"]
     fit: bool
     took_us: int
-    printed_bytes: int  # by the call; -1 where the process cannot tell
+    out_bytes: int  # that the call has printed; -1 where the process cannot tell
+    err_bytes: int  # of a pipe of its own, which there is none of here
     type: str
     message: str
     traceback: str

@@ -52,7 +52,7 @@ EXIT_BROKEN = 113  # says to the host that the code broke their connection
 NULL = b"null"
 NO_PROBLEM: Problem = ("", "", "")
 # The page shared with the host, which it alone writes. Numbers: whether it reads what was printed (odd), how
-# much it has read of that. After them a byte for each of the last calls: whether it was taken back.
+# much it has read of each output. After them a byte for each of the last calls: whether it was taken back.
 PAGE_BYTES, NUMBERS_BYTES = 8192, 4096
 READING, TAKEN = 0, 1
 CALLS_KEPT = PAGE_BYTES - NUMBERS_BYTES
@@ -79,7 +79,8 @@ class Child:
         self.environment = dict(self.variables)
         self.streams = _open_streams()
         log_levels.watch()
-        self.output = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, OUT_OF_THE_WAY)  # 1 and 2 are one pipe
+        self.outputs = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, OUT_OF_THE_WAY) for fd in (1, 2)]
+        self.is_one_pipe = os.path.sameopenfile(1, 2)
         self.memory_use = _open_memory_use()
         _limit(resource.RLIMIT_CORE, 0, 0)
         _limit(resource.RLIMIT_NOFILE, setup["open_files"], setup["open_files"])
@@ -104,7 +105,7 @@ class Child:
     def serve(self) -> None:
         """Answer calls until the host closes the connection; end at once if something else has broken it."""
         try:
-            self._write(_frame(0, "ok", True, (0, -1), NO_PROBLEM, NULL))
+            self._write(_frame(0, "ok", True, (0, -1, -1), NO_PROBLEM, NULL))
             while (request := self._read()) is not None:
                 self._write(self._answer(*json.loads(request)))
         except OSError:
@@ -147,7 +148,7 @@ class Child:
         if new is not None:
             self._learn(program_id, *new)
         if self.taken_back[number % CALLS_KEPT]:
-            return _frame(number, "skipped", True, (0, 0), NO_PROBLEM, NULL)
+            return _frame(number, "skipped", True, (0, 0, 0), NO_PROBLEM, NULL)
         began = time.perf_counter_ns()
         ended, value, problem = self._perform(self.programs[program_id], variables, memory_bytes, cpu_s)
         if self.is_copy:
@@ -156,8 +157,8 @@ class Child:
             ended, problem = "value", ("", _too_large(len(value), self.result_bytes), "")
             value = NULL
         fit = self._put_back() and ended not in ("memory", "stopped")
-        printed, took_us = self._newly_printed(), (time.perf_counter_ns() - began) // 1000
-        frame = _frame(number, ended, fit, (took_us, printed), problem, value)
+        (out, err), took_us = self._newly_printed(), (time.perf_counter_ns() - began) // 1000
+        frame = _frame(number, ended, fit, (took_us, out, err), problem, value)
         if not fit:
             self._end_unfit(frame)
         return frame
@@ -169,25 +170,32 @@ class Child:
             pass
         os.killpg(0, signal.SIGKILL)
 
-    def _newly_printed(self) -> int:
+    def _newly_printed(self) -> tuple[int, int]:
         if self.page is None:
-            return -1
+            return -1, -1
         before, self.printed = self.printed, self._printed()
-        return self.printed - before
+        return self.printed[0] - before[0], self.printed[1] - before[1]
 
-    def _printed(self) -> int:
-        """How much was ever written to the pipe: what the host has taken, and what it has yet to take."""
+    def _printed(self) -> tuple[int, int]:
+        """How much was ever written to the outputs: what the host has taken, and what it has yet to take.
+
+        Both are one pipe, mostly: then all of it is of the first.
+        """
         page = self.page
         if page is None:
-            return 0
+            return 0, 0
         while True:
             moment = page[READING]
             if not moment & 1:
-                fcntl.ioctl(self.output, termios.FIONREAD, self.unread)
-                printed = page[TAKEN] + int.from_bytes(self.unread, sys.byteorder)
+                out = page[TAKEN] + self._unread(self.outputs[0])
+                err = 0 if self.is_one_pipe else page[TAKEN + 1] + self._unread(self.outputs[1])
                 if page[READING] == moment:
-                    return printed
+                    return out, err
             os.sched_yield()
+
+    def _unread(self, output: int) -> int:
+        fcntl.ioctl(output, termios.FIONREAD, self.unread)
+        return int.from_bytes(self.unread, sys.byteorder)
 
     def _learn(self, program_id: int, text: str, script: str | None, name: str | None) -> None:
         if program_id == 0:  # the host counts from zero again when it has counted enough
@@ -258,9 +266,9 @@ class Child:
         if any(stream.closed for stream in self.streams):
             self.streams = _open_streams()
         sys.stdout, sys.stderr = self.streams
-        for number, stream in enumerate(self.streams, 1):
-            stream.flush()
-            os.dup2(self.output, number)
+        for number, output in enumerate(self.outputs, 1):
+            self.streams[number - 1].flush()
+            os.dup2(output, number)
 
     def _holds_much_memory(self) -> bool:
         """Whether the next call would find less than half of the address space it may use."""
@@ -341,12 +349,12 @@ def _too_large(size: int, size_max: int) -> str:
 
 
 def _frame(
-    number: int, ended: str, fit: bool, figures: tuple[int, int], problem: Problem, value: bytes
+    number: int, ended: str, fit: bool, figures: tuple[int, int, int], problem: Problem, value: bytes
 ) -> bytes:
     """An answer: what the host needs of every call, the exception if there was one, the value."""
     words = '"","",""' if problem is NO_PROBLEM else encode(problem)[1:-1]
-    took_us, printed = figures
-    head = f'[{number},"{ended}",{"true" if fit else "false"},{took_us},{printed},{words},'.encode()
+    took_us, out, err = figures
+    head = f'[{number},"{ended}",{"true" if fit else "false"},{took_us},{out},{err},{words},'.encode()
     size = (len(head) + len(value) + 1).to_bytes(HEADER_BYTES, "little")
     return b"%b%b%b]" % (size, head, value)
 

@@ -278,7 +278,7 @@ class Process:
 
     def _conclude(self, ran: Ran, answer: call.Answer | None = None) -> None:
         """The first call has ended; what a dead process has said, it has said in that call."""
-        self._printed.end(answer.printed_bytes if answer else -1)
+        self._printed.end(answer.out_bytes if answer else -1)
         self._no_timer()
         if not self.calls:
             return

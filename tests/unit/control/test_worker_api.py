@@ -26,7 +26,9 @@ def leasing_over(**programs: Program) -> WorkerLeases:
     """A leasing that asks a desk what orders need."""
     leasing, nothing = World().leasing, cast("Any", None)
     running = cast("Any", Running(**programs))
-    EngineWorkerApi("server", running, leasing, nothing, nothing, secrets=nothing, seal=nothing)
+    EngineWorkerApi(
+        "server", running, leasing, nothing, nothing, secrets=nothing, seal=nothing, lines=nothing
+    )
     return leasing
 
 
@@ -73,7 +75,14 @@ def silent_worker(*executions: str) -> tuple[EngineWorkerApi, Committing, World]
     """A worker that took an order of each execution, and has been silent since for too long."""
     world, engine, nothing = World(), Committing(), cast("Any", None)
     api = EngineWorkerApi(
-        "server", cast("Any", engine), world.leasing, nothing, nothing, secrets=nothing, seal=nothing
+        "server",
+        cast("Any", engine),
+        world.leasing,
+        nothing,
+        nothing,
+        secrets=nothing,
+        seal=nothing,
+        lines=nothing,
     )
     world.leasing.needs = lambda order: frozenset()
     for execution_id in executions:

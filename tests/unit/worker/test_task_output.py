@@ -7,7 +7,7 @@ import pytest
 
 from noetl.core.values.redact import Redactor
 from noetl.errors import BackendError, RequestError
-from noetl.ports.task_lines import PrintedLines
+from noetl.ports.task_lines import LINE_COST, PrintedLines
 from noetl.worker import task_output
 from noetl.worker.recorded_output import LEFT_OUT, LOG_BYTES, RecordedOutput
 from noetl.worker.task_output import LineSender, TaskOutput
@@ -67,7 +67,7 @@ async def test_lines_go_out_together_while_the_task_runs(sink: Sink, sender: Lin
     await sender.close()
     assert sink.texts[-1] == "three"
     assert (sink.batches[1][0].before, printed.last) == (
-        len("one\nERROR:app:two\n"),
+        len("oneERROR:app:two") + 2 * LINE_COST,
         ["one", "ERROR:app:two", "three"],
     )
 

@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 cc9479ec01abfe0ab593955f32ea282194bba7bb321f7468381bb51fa1e0bbb2); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 04355554fa248e3c74400c6d5d58e97015dca194c9a7faec1fa4093e8d8e2dc4); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -566,26 +566,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/executions/{execution_id}/lines": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Lines
-         * @description What tasks logged, the newest lines of those that have a text in them.
-         */
-        get: operations["lines_api_v1_executions__execution_id__lines_get"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/executions/{execution_id}/log": {
         parameters: {
             query?: never;
@@ -598,6 +578,46 @@ export interface paths {
          * @description The log as it rests: decided messages with their events and the hash chain, bytes in base64.
          */
         get: operations["log_api_v1_executions__execution_id__log_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Logs
+         * @description Lines that tasks wrote, and the errors that they ended with; about `limit` of them are looked at.
+         */
+        get: operations["logs_api_v1_executions__execution_id__logs_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/logs/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Log Stream
+         * @description What tasks write as Server-Sent Events `lines`: what there is at once, the rest as it is written.
+         */
+        get: operations["log_stream_api_v1_executions__execution_id__logs_stream_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2250,13 +2270,13 @@ export interface components {
             ready_after_ms: number;
         };
         /**
-         * LinesAnswer
-         * @description Lines that match, the newest of them; how many older ones are not kept.
+         * LinesPage
+         * @description Some lines in order; `next` is where reading goes on, `more` whether there is something now.
          */
-        LinesAnswer: {
-            dropped: number;
+        LinesPage: {
             items: components["schemas"]["LogLine"][];
-            total: number;
+            more: boolean;
+            next: string;
         };
         /**
          * Locator
@@ -2268,18 +2288,18 @@ export interface components {
         };
         /**
          * LogLine
-         * @description A line that a task logged.
+         * @description One line that a task wrote, or of the error that it ended with.
          */
         LogLine: {
-            address: string;
-            /** @description ISO 8601 in UTC, with milliseconds */
-            at: string;
             attempt: number | null;
+            execution_id: string;
+            iteration: string | null;
             level: string | null;
             run: string;
-            seq: number;
+            step: string;
             task: string;
             text: string;
+            ts: string;
         };
         /**
          * LogPage
@@ -4212,33 +4232,6 @@ export interface operations {
             };
         };
     };
-    lines_api_v1_executions__execution_id__lines_get: {
-        parameters: {
-            query?: {
-                text?: string;
-                step?: string | null;
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                /** @description The id of an execution */
-                execution_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Lines that match, the newest of them; how many older ones are not kept. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LinesAnswer"];
-                };
-            };
-        };
-    };
     log_api_v1_executions__execution_id__log_get: {
         parameters: {
             query?: {
@@ -4261,6 +4254,82 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LogPage"];
+                };
+            };
+        };
+    };
+    logs_api_v1_executions__execution_id__logs_get: {
+        parameters: {
+            query?: {
+                /** @description Behind this place: `next` of a page */
+                after?: string;
+                limit?: number;
+                step?: string | null;
+                task?: string | null;
+                /** @description This level or a worse one; none counts as info */
+                level?: string | null;
+                /** @description Only lines that have this in them, in any case */
+                text?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Some lines in order; `next` is where reading goes on, `more` whether there is something now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinesPage"];
+                };
+            };
+        };
+    };
+    log_stream_api_v1_executions__execution_id__logs_stream_get: {
+        parameters: {
+            query?: {
+                /** @description Behind this place: `next` of a page */
+                after?: string;
+                step?: string | null;
+                task?: string | null;
+                /** @description This level or a worse one; none counts as info */
+                level?: string | null;
+                /** @description Only lines that have this in them, in any case */
+                text?: string;
+                /** @description Also of executions that it started, and these */
+                children?: boolean;
+                /** @description Until it is over; else what there is now */
+                live?: boolean;
+            };
+            header?: {
+                /** @description The id of the last lines that were seen; the stream goes on behind them */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": {
+                        data: string;
+                        event?: string;
+                        id?: string;
+                    };
                 };
             };
         };

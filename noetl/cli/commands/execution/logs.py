@@ -1,5 +1,8 @@
 """`noetl execution logs`: what the tasks of an execution print."""
 
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
 import click
 import msgspec
 
@@ -7,6 +10,9 @@ from noetl.cli import options
 from noetl.cli.command_classes import Command
 from noetl.cli.terminal import emit, note
 from noetl.ports.answers import LogLine
+
+if TYPE_CHECKING:
+    from noetl.ports.front import FindLines, Front
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
 
@@ -40,9 +46,6 @@ async def command(
     A line is there within a second after it was written. Of an execution that went on as another also what
     came then.
     """
-    from contextlib import aclosing
-
-    from noetl.cli.commands.execution.pages import chain
     from noetl.cli.connection.connection import connect_execution
     from noetl.cli.formats.log_lines import LineFormat
     from noetl.ports.front import FindLines
@@ -50,14 +53,25 @@ async def command(
     find, count = FindLines(step, task, level, text, children), 0
     async with connect_execution(execution) as (connection, execution_id):
         as_text = _json if as_json else LineFormat(execution_id)
-        async for member in chain(connection.front, execution_id):
-            async with aclosing(connection.front.follow_logs(member, find, live=follow)) as pages:
-                async for page in pages:
-                    count += len(page["items"])
-                    if page["items"]:
-                        emit("\n".join(map(as_text, page["items"])))
+        async for lines in _pages(connection.front, execution_id, find, live=follow):
+            count += len(lines)
+            emit("\n".join(map(as_text, lines)))
     if not count:
         note("no line matches" if step or task or level or text else "no task printed anything")
+
+
+async def _pages(
+    front: "Front", execution_id: str, find: "FindLines", *, live: bool
+) -> AsyncIterator[list[LogLine]]:
+    from contextlib import aclosing
+
+    from noetl.cli.commands.execution.pages import chain
+
+    async for member in chain(front, execution_id):
+        async with aclosing(front.follow_logs(member, find, live=live)) as pages:
+            async for page in pages:
+                if page["items"]:
+                    yield page["items"]
 
 
 def _json(line: LogLine) -> str:

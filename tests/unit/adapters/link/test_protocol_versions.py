@@ -15,9 +15,11 @@ from noetl.adapters.link import handlers, requests
 from noetl.adapters.nats import serve as nats_serve
 from noetl.core.event import Event
 from noetl.core.message import Report
-from noetl.errors import RequestError
-from noetl.ports.link import Heartbeat, Orders, Push, ReportRequest, SecretRequest, TakeRequest
+from noetl.core.values.lines import Line
+from noetl.errors import BackendError, RequestError
+from noetl.ports.link import Heartbeat, LinesRequest, Orders, Push, ReportRequest, SecretRequest, TakeRequest
 from noetl.ports.link_protocol import NoCommonProtocol, ProtocolRange
+from noetl.ports.task_lines import PrintedLines
 from tests.unit.adapters.link.test_links import LONG, report_of
 from tests.unit.adapters.link.worlds import ORDER, DirectWorld, World, direct_world, hello, nats_world
 
@@ -54,6 +56,25 @@ async def test_the_highest_version_that_both_speak_is_spoken(
         await asyncio.wait_for(world.desk.beats.get(), LONG)
         world.channel.push("w", Push("stop", ORDER.execution_id, "l1", 1))
         assert (await asyncio.wait_for(pushes.get(), LONG)).what == "stop"
+
+
+@pytest.mark.parametrize(("server", "takes"), [((1, 1), False), ((1, 2), True), ((2, 3), True)])
+async def test_lines_go_by_themselves_to_a_server_that_knows_them(
+    world_of: WorldOf, server: tuple[int, int], takes: bool
+) -> None:
+    printed = PrintedLines(ORDER.execution_id, "load.1", "fetch", lines=[Line(1, "error", "no")])
+    async with world_of(*server) as world, world.worker(1, spoken=ProtocolRange(1, 2)) as link:
+        world.channel.alive()
+        await link.which()
+        await link.report(report_of())
+        assert link.takes_lines(ORDER.execution_id) is takes
+        request = LinesRequest("w", [printed])
+        if takes:
+            await link.lines(request)
+            assert world.desk.lines_of == [request]
+        else:
+            with pytest.raises(BackendError):
+                await link.lines(request)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from noetl.ports.bearer import digest, spelled
 from noetl.ports.link import (
     Heartbeat,
     Hello,
+    LinesRequest,
     Orders,
     ReportReply,
     ReportRequest,
@@ -60,6 +61,7 @@ class Desk:
         self.beats: asyncio.Queue[Heartbeat] = asyncio.Queue()
         self.written: dict[str, bytes] = {}
         self.reports: list[ReportRequest] = []
+        self.lines_of: list[LinesRequest] = []
         self.away = 0  # so many reports are to be sent again
         self.sent_away: list[str] = []
 
@@ -72,6 +74,9 @@ class Desk:
             self.away -= 1
             raise BackendError("another server runs it")
         return ReportReply(Answer(seq=len(self.reports)), Orders("server", NOW))
+
+    async def lines(self, request: LinesRequest) -> None:
+        self.lines_of.append(request)
 
     async def secret(self, ask: SecretRequest) -> bytes:
         return b"sealed"

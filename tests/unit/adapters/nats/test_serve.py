@@ -22,6 +22,7 @@ from noetl.ports.bearer import digest, spelled
 from noetl.ports.link import (
     Heartbeat,
     Hello,
+    LinesRequest,
     OrderDelivery,
     Orders,
     Push,
@@ -46,6 +47,7 @@ class Desk:
     def __init__(self) -> None:
         self.met: asyncio.Queue[str] = asyncio.Queue()
         self.written: dict[str, bytes] = {}
+        self.lines_of: list[LinesRequest] = []
         self.losing = 0  # so many writes fail
 
     async def take(self, take: TakeRequest) -> Orders:
@@ -53,6 +55,9 @@ class Desk:
 
     async def report(self, told: ReportRequest) -> ReportReply:
         return ReportReply(Answer(), Orders("server", NOW))
+
+    async def lines(self, request: LinesRequest) -> None:
+        self.lines_of.append(request)
 
     async def secret(self, ask: SecretRequest) -> bytes:
         return b"sealed"

@@ -200,7 +200,6 @@ def test_what_a_tool_printed_goes_into_the_event_and_not_into_the_output():
 def test_what_a_tool_printed_at_last_goes_into_its_error_alone():
     it = pipe([task("one")])
     ended = it.run({**error_of("boom", message="no"), LAST_LINES: ["hello"]})
-    assert LAST_LINES not in ended.output
     assert "logs" not in it.named("task.done")[0].data
     assert ended.error["details"]["log"] == ["hello"]
 
