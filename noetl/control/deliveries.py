@@ -33,7 +33,7 @@ FIRST_MS, FACTOR, MOST_MS = (
     3_600_000,
 )  # the waits between attempts: about two and a half hours in all
 SEND_S = 15.0
-LEASE_MS = 60_000  # longer than an attempt takes
+LEASE_MS = 20_000  # longer than an attempt takes
 PLACES, MOST = 8, 64  # deliveries under way: of one notification, and of all
 KEPT_ANSWERS = 10
 KEPT_MS, PRUNE_S = 30 * 24 * 3_600_000, 3600.0  # how long history is kept, and how often it is looked at
@@ -88,10 +88,23 @@ class Deliveries:
 
     async def _deliver(self, delivery: Delivery) -> None:
         try:
+            if await self._came_to_nothing(delivery):
+                await self._store.drop_delivery(delivery.id)
+                return
             outcome = await self._attempted(delivery)
             await self._store.settle_delivery(delivery.id, delivery.attempts, outcome)
         except BackendError as error:  # the store is away: the delivery is due again when its lease is over
             _LOG.warning(error.message, extra={"execution_id": delivery.execution_id})
+
+    async def _came_to_nothing(self, delivery: Delivery) -> bool:
+        """Whether an execution that could have been late was over in time."""
+        if delivery.occasion != "late" or delivery.execution_id is None:
+            return False
+        try:
+            ended_at = (await self._store.newest(delivery.execution_id)).ended_at
+        except NotFound:
+            return True
+        return ended_at is not None and ended_at <= delivery.at
 
     async def _attempted(self, delivery: Delivery) -> Outcome:
         begun_at, begun = await self._store.clock(), asyncio.get_running_loop().time()

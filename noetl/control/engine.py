@@ -17,6 +17,7 @@ from noetl.control.command_dispatch import CommandDispatch
 from noetl.control.execution_host import Programs, Trial
 from noetl.control.loaded_execution import LoadedExecution
 from noetl.control.log_rows import append_of, encode_row
+from noetl.control.notices import notices_of
 from noetl.control.ownership import Ownership
 from noetl.control.payload_prefetch import PayloadPrefetch
 from noetl.control.stuck_executions import FatalDecision, StuckError, StuckExecutions
@@ -373,6 +374,8 @@ class Engine:
                 await self.results.write(payload)
         claim = (self.owner, self.lease_ms)
         append = append_of(execution, before, rows, letters, claim)
+        events = [event for decision in decisions for event in decision.events]
+        append.notices = notices_of(execution.program, execution.state, before, events)
         if successor is not None:
             begun, now = successor.execution, rows[-1].ts
             first = self._row(begun, successor.start, successor.decision, now)

@@ -3,6 +3,7 @@
 Lenient: nothing is checked here, and what the grammar rejects is left out or takes its default.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -11,13 +12,14 @@ from noetl.dsl import model
 from noetl.dsl.grammar import playbook
 from noetl.dsl.grammar.claim import CLAIM_BOUNDS, is_claim
 from noetl.dsl.grammar.task import DIRECTIVES, RETRY_OPTIONS, SCOPES, SUGAR, TASK, TASK_POLICY
-from noetl.dsl.grammar.types import Choice, Record
+from noetl.dsl.grammar.types import SPAN_PATTERN, Choice, Record
 from noetl.dsl.yaml.tree import Map, Seq
 from noetl.json_value import Json
 
 AnyRule = TypeVar("AnyRule", model.Rule, model.AdmitRule)
 
 _EXECUTOR_OWN = ("entry_step", "final_step", "on_failure", "pool", "trace", "timeout")
+UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _STEP_OWN = ("join", "pool", "timeout", "synthesize", "continue", "validate", "policy", "lease")
 _NOTHING = Map()  # shared: nothing writes to a built model
 _TASK_OWN = (*TASK.keys, *SUGAR)
@@ -64,6 +66,7 @@ def _executor(node: Map) -> model.Executor:
         pool=_text(spec.get("pool")),
         trace=_choice(playbook.EXECUTOR_SPEC, spec, "trace"),
         timeout=spec.get("timeout"),
+        expected_s=_span_s(_map(_map(spec.get("policy")).get("sla")).get("expected")),
         spec=_rest(spec, _EXECUTOR_OWN),
         node=node,
     )
@@ -92,6 +95,7 @@ def _step(node: Map) -> model.Step:
         failure_mode=_choice(playbook.FAILURE, _map(policy.get("failure")), "mode"),
         synthesize=_synthesize(spec.get("synthesize")),
         continues=_continue(spec.get("continue")),
+        emit=_emit(policy.get("emit")),
         validate=_map(spec.get("validate")),
         spec=_rest(spec, _STEP_OWN),
         node=node,
@@ -117,6 +121,22 @@ def _continue(value: Json) -> model.Continue | None:
     after = value.get("after_events")
     given = _map(value.get("input"))
     return model.Continue(after, given) if isinstance(after, int) else model.Continue(input=given)
+
+
+def _emit(value: Json) -> model.Emit | None:
+    """Texts from before it was in force may have anything there."""
+    if not isinstance(value, Map):
+        return None
+    events, to = value.get("events"), value.get("to")
+    if not isinstance(events, Seq) or not isinstance(to, Seq):
+        return None
+    return model.Emit(tuple(_texts(events)), tuple(_texts(to)))
+
+
+def _span_s(value: Json) -> float | None:
+    if isinstance(value, str) and re.fullmatch(SPAN_PATTERN, value):
+        return int(value[:-1]) * UNITS_S[value[-1]]
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _synthesize(value: Json) -> model.Synthesize | None:

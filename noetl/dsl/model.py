@@ -173,6 +173,14 @@ class Pipeline(Construct):
 
 
 @dataclass(frozen=True, slots=True)
+class Emit:
+    """Which ends of a step are told, and to which notifications."""
+
+    events: tuple[str, ...]
+    to: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Step(Pipeline):
     """One transition: gate, pipeline, router. `spec` holds its knobs without `policy`."""
 
@@ -187,6 +195,7 @@ class Step(Pipeline):
     failure_mode: FailureMode = "fail_fast"
     synthesize: Synthesize | None = None
     continues: Continue | None = None
+    emit: Emit | None = None
     validate: Mapping[str, Json] = field(default_factory=dict)
     spec: Spec = field(default_factory=dict)
 
@@ -218,6 +227,7 @@ class Executor(Construct):
     pool: str | None = None
     trace: Literal["full", "steps", "errors"] = "full"
     timeout: Json = None
+    expected_s: float | None = None  # longer is late
     spec: Spec = field(default_factory=dict)
 
 

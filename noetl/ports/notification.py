@@ -124,6 +124,7 @@ class Notice(msgspec.Struct):
     at: int
     to: list[str] | None = None
     detail: str | None = None
+    due_at: int = 0  # when it is told, unless it is not true by then
 
 
 class Told(msgspec.Struct, kw_only=True):
@@ -179,7 +180,7 @@ class Notifications(Protocol):
         """Forget a notification, what it was to tell, and what it told."""
 
     async def deliveries(self, find: FindDeliveries = EVERY_DELIVERY) -> Sequence[Delivery]:
-        """What was told, or is to be, the newest first."""
+        """What was told, or is to be, the newest first; not what may yet happen."""
 
     async def delivery(self, number: int) -> Delivery:
         """One delivery; raises NotFound."""
@@ -209,6 +210,9 @@ class NotificationStore(Notifications, Protocol):
     async def settle_delivery(self, number: int, attempts: int, outcome: Outcome) -> bool:
         """Note how an attempt went; False when a later attempt was begun by somebody else."""
 
+    async def drop_delivery(self, number: int) -> None:
+        """Forget a delivery that does not come true."""
+
     async def redeliver(self, number: int) -> bool:
         """Let a delivery be due at once, as if it had never been tried, under the same key."""
 
@@ -219,7 +223,7 @@ class NotificationStore(Notifications, Protocol):
 def notice_values(execution_id: str, notice: Notice) -> tuple[object, ...]:
     """A notice as the columns of a delivery, and for whom."""
     to = None if notice.to is None else msgspec.json.encode(notice.to).decode()
-    return execution_id, notice.occasion, notice.seq, notice.at, to, notice.detail
+    return execution_id, notice.occasion, notice.seq, notice.at, to, notice.detail, notice.due_at
 
 
 def target_of(target: str) -> tuple[str, str | None]:

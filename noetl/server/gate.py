@@ -38,6 +38,7 @@ PAGES = frozenset(
         "/compare",
         "/credentials",
         "/executions",
+        "/notifications",
         "/playbooks",
         "/schedules",
         "/settings",

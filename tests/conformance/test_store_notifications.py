@@ -157,13 +157,14 @@ async def test_an_execution_that_goes_on_as_another_has_not_ended(store: Store) 
     assert await told(store) == []
 
 
-async def test_notices_go_with_their_commit_or_not_at_all(store: Store) -> None:
+async def test_notices_go_with_their_commit_or_not_at_all(store: Store, clock: Clock) -> None:
     await store.put_notification(notification("late", occasions=["late"]))
     await store.put_notification(notification("named", occasions=[]))
     await store.put_notification(notification("elsewhere", path="other/*"))
     execution_id = await begin(store)
     notices = [
-        Notice("late", 2, NOW + 2),
+        Notice("late", 2, NOW),
+        Notice("late", 2, NOW + 60_000, due_at=NOW + 60_000),
         Notice("step.failed", 2, NOW + 2, ["named", "elsewhere", "nobody"], '{"step":"load"}'),
     ]
     append = Append(execution_id, 1, [row(2)], notices=notices)
@@ -171,6 +172,11 @@ async def test_notices_go_with_their_commit_or_not_at_all(store: Store) -> None:
     with pytest.raises(Conflict):
         await store.commit(append)
     assert await told(store) == [("late", "late", execution_id), ("named", "step.failed", execution_id)]
+    taken = await store.take_deliveries(1000)
+    assert [one.occasion for one in taken] == ["late", "step.failed"]
+    clock.now += 60_000
+    [came_true] = [one for one in await store.deliveries() if one.at == NOW + 60_000]
+    await store.drop_delivery(came_true.id)
     newest = (await store.deliveries())[0]
     assert (newest.detail, newest.seq, newest.at) == ('{"step":"load"}', 2, NOW + 2)
 

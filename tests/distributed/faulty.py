@@ -103,6 +103,20 @@ def _before_hint(channel: Any, fuse: Fuse) -> None:
     channel.hint = wrapped
 
 
+def before_telling(fuse: Fuse) -> None:
+    """Somebody has to be told, the delivery is taken, and nothing was sent."""
+    from noetl.adapters.notify.webhook import Webhook
+
+    around(Webhook, "send", fuse, after=False)
+
+
+def after_telling(fuse: Fuse) -> None:
+    """Somebody was told, and that is not noted."""
+    from noetl.adapters.notify.webhook import Webhook
+
+    around(Webhook, "send", fuse, after=True)
+
+
 def before_report(fuse: Fuse) -> None:
     for link in _links():
         around(link, "report", fuse, after=False)
@@ -159,6 +173,8 @@ POINTS = {
         before_task,
         after_task,
         on_deadly_report,
+        before_telling,
+        after_telling,
     )
 }
 

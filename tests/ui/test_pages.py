@@ -15,6 +15,7 @@ PLACES = {
     "/playbooks": "Playbooks",
     "/compare": "Compare",
     "/schedules": "Schedules and triggers",
+    "/notifications": "Notifications",
     "/workers": "Workers and pools",
     "/credentials": "Credentials",
     "/tokens": "Tokens",

@@ -9,6 +9,7 @@ import { ComparePage } from './pages/compare'
 import { CredentialsPage } from './pages/credentials'
 import { ExecutionsPage } from './pages/executions/page'
 import { HomePage } from './pages/home'
+import { NotificationsPage } from './pages/notifications/page'
 import { CatalogPage } from './pages/playbooks/catalog'
 import { SchedulesPage } from './pages/schedules/page'
 import { SettingsPage } from './pages/settings'
@@ -69,6 +70,7 @@ export function App() {
           <Route path="/playbooks/*?">{(params) => <PlaybookPage path={params['*'] ?? ''} />}</Route>
           <Route path="/compare" component={ComparePage} />
           <Route path="/schedules" component={SchedulesPage} />
+          <Route path="/notifications" component={NotificationsPage} />
           <Route path="/workers" component={WorkersPage} />
           <Route path="/credentials" component={CredentialsPage} />
           <Route path="/tokens" component={TokensPage} />

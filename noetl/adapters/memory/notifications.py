@@ -58,6 +58,7 @@ class MemoryNotifications:
             seq=notice.seq,
             at=notice.at,
             detail=notice.detail,
+            next_at=notice.due_at,
         )
         return delivery
 
@@ -98,6 +99,7 @@ class MemoryNotifications:
             and find.execution_id in (None, delivery.execution_id)
             and find.state in (None, delivery.state)
             and (find.before is None or delivery.id < find.before)
+            and (delivery.next_at is None or delivery.occasion != "late" or delivery.at <= self._now())
         ]
         return found[: find.limit]
 
@@ -128,6 +130,9 @@ class MemoryNotifications:
         delivery.code, delivery.error = attempt.code, attempt.error
         delivery.settled_at = None if outcome.state == "pending" else attempt.at + attempt.ms
         return True
+
+    async def drop_delivery(self, number: int) -> None:
+        self._deliveries.pop(number, None)
 
     async def redeliver(self, number: int) -> bool:
         delivery = self._deliveries.get(number)

@@ -22,8 +22,8 @@ with gone as (delete from deliveries where notification = $1)
 delete from notifications where name = $1 returning 1
 
 -- name: tell
-insert into deliveries (notification, occasion, execution_id, path, seq, at, detail)
-select n.name, $2, e.execution_id, e.path, $3, $4, $6
+insert into deliveries (notification, occasion, execution_id, path, seq, at, detail, next_at)
+select n.name, $2, e.execution_id, e.path, $3, $4, $6, $7
 from executions e, notifications_for(e) n
 where e.execution_id = $1 and case when $5::text is null
   then n.occasions::jsonb ? $2 and (n.children or e.parent is null)
@@ -41,6 +41,7 @@ select id, notification, occasion, execution_id, path, seq, at, detail, state, a
 from deliveries
 where ($1::text is null or notification = $1) and ($2::text is null or execution_id = $2)
   and ($3::text is null or state = $3) and ($4::bigint is null or id < $4)
+  and (next_at is null or occasion <> 'late' or at <= coalesce($6::bigint, now_ms()))
 order by id desc limit $5
 
 -- name: delivery
@@ -66,6 +67,9 @@ returning d.id, notification, occasion, execution_id, path, seq, at, detail, sta
 update deliveries set state = $3, next_at = $4, code = $5, error = $6, answers = $7,
   settled_at = case when $3::text = 'pending' then null else $8::bigint end
 where id = $1 and attempts = $2 returning 1
+
+-- name: drop_delivery
+delete from deliveries where id = $1
 
 -- name: redeliver
 update deliveries set state = 'pending', attempts = 0, next_at = 0, settled_at = null where id = $1 returning 1

@@ -52,7 +52,7 @@ class SqlNotifications(SqlSchedules):
         return _delivery(rows[0])
 
     async def deliveries(self, find: FindDeliveries = EVERY_DELIVERY) -> Sequence[Delivery]:
-        values = (find.notification, find.execution_id, find.state, find.before, find.limit)
+        values = (find.notification, find.execution_id, find.state, find.before, find.limit, self._now())
         return [_delivery(row) for row in await self._rows("deliveries", *values)]
 
     async def delivery(self, number: int) -> Delivery:
@@ -74,6 +74,9 @@ class SqlNotifications(SqlSchedules):
         attempt = outcome.attempt
         told = (outcome.state, outcome.next_at, attempt.code, attempt.error, outcome.answers)
         return bool(await self._write("settle_delivery", number, attempts, *told, attempt.at + attempt.ms))
+
+    async def drop_delivery(self, number: int) -> None:
+        await self._write("drop_delivery", number)
 
     async def redeliver(self, number: int) -> bool:
         return bool(await self._write("redeliver", number))

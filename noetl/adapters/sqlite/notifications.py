@@ -18,8 +18,8 @@ NOTIFICATIONS_SQL = {
     "notifications": f"SELECT {_COLUMNS} FROM notifications ORDER BY name",
     "delete_notification": "DELETE FROM notifications WHERE name = ? RETURNING 1",
     "tell": (
-        "INSERT INTO deliveries (notification, occasion, execution_id, path, seq, at, detail) "
-        "SELECT n.name, ?2, e.execution_id, e.path, ?3, ?4, ?6 FROM executions e, notifications n "
+        "INSERT INTO deliveries (notification, occasion, execution_id, path, seq, at, detail, next_at) "
+        "SELECT n.name, ?2, e.execution_id, e.path, ?3, ?4, ?6, ?7 FROM executions e, notifications n "
         "WHERE e.execution_id = ?1 AND n.enabled AND e.path GLOB replace(n.path, '[', '[[]') "
         "AND NOT (n.target GLOB 'playbook:*' AND coalesce(e.idempotency_key, '') GLOB 'notification/*') "
         "AND CASE WHEN ?5 IS NULL THEN EXISTS (SELECT 1 FROM json_each(n.occasions) WHERE value = ?2) "
@@ -33,6 +33,7 @@ NOTIFICATIONS_SQL = {
     "deliveries": (
         f"SELECT {_DELIVERY} FROM deliveries WHERE (?1 IS NULL OR notification = ?1) "
         "AND (?2 IS NULL OR execution_id = ?2) AND (?3 IS NULL OR state = ?3) AND (?4 IS NULL OR id < ?4) "
+        "AND (next_at IS NULL OR occasion <> 'late' OR at <= ?6) "
         "ORDER BY id DESC LIMIT ?5"
     ),
     "delivery": f"SELECT {_DELIVERY} FROM deliveries WHERE id = ?",
@@ -48,6 +49,7 @@ NOTIFICATIONS_SQL = {
         "settled_at = CASE WHEN ?3 = 'pending' THEN NULL ELSE ?8 END "
         "WHERE id = ?1 AND attempts = ?2 RETURNING 1"
     ),
+    "drop_delivery": "DELETE FROM deliveries WHERE id = ?",
     "redeliver": (
         "UPDATE deliveries SET state = 'pending', attempts = 0, next_at = 0, settled_at = NULL "
         "WHERE id = ? RETURNING 1"

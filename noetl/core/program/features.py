@@ -39,10 +39,20 @@ def _reads_trigger(playbook: Playbook, reads: PathSet) -> bool:
     return reads.mentions(TRIGGER) and TRIGGER not in own
 
 
+def _emits(playbook: Playbook, reads: PathSet) -> bool:
+    return any(step.emit is not None for step in playbook.steps)
+
+
+def _is_expected(playbook: Playbook, reads: PathSet) -> bool:
+    return playbook.executor.expected_s is not None
+
+
 FEATURES: dict[str, Feature] = {
     "claims": Feature(2, 3, _claims),
     "continue": Feature(2, 3, _continues),
     "trigger": Feature(2, 3, _reads_trigger),
+    "emit": Feature(2, 3, _emits),
+    "sla": Feature(2, 3, _is_expected),
 }
 
 

@@ -277,6 +277,18 @@ class Checker:
             message = f"'{name}' is {value}, but must be above {shape.above:g}"
             self.report(WRONG_VALUE, mark, message, f"write a number above {shape.above:g}")
 
+    def span(self, _shape: types.Span, value: Json, mark: Mark, name: str) -> None:
+        """A length of time."""
+        if isinstance(value, str):
+            if self.plain(value, mark, name) and not re.fullmatch(types.SPAN_PATTERN, value):
+                message = f"'{name}' is {seen(value)}, but must be a length of time"
+                self.report(WRONG_VALUE, mark, message, "write a number with s, m, h or d, as in 10m")
+        elif isinstance(value, bool) or not isinstance(value, int | float):
+            self.wrong_type(name, "a length of time, as in 10m", value, mark)
+        elif not 0 < value <= types.SPAN_MOST_S:
+            message = f"'{name}' is {value}, but must be above 0 and at most {types.SPAN_MOST_S} seconds"
+            self.report(WRONG_VALUE, mark, message, "write a length of time, as in 10m")
+
     def flag(self, _shape: types.Flag, value: Json, mark: Mark, name: str) -> None:
         """true or false."""
         if isinstance(value, str) and is_template(value):
@@ -414,6 +426,7 @@ _SCALARS: Mapping[type, Callable[..., None]] = {
     types.Text: Checker.text,
     types.Choice: Checker.choice,
     types.Number: Checker.number,
+    types.Span: Checker.span,
     types.Flag: Checker.flag,
     types.Guard: Checker.guard,
     types.Free: Checker.any_value,

@@ -95,6 +95,9 @@ class _Builder:
                 return {"enum": list(values)}
             case types.Number():
                 return _number(shape)
+            case types.Span():
+                number = {"type": "number", "exclusiveMinimum": 0, "maximum": types.SPAN_MOST_S}
+                return {"anyOf": [number, {"type": "string", "pattern": types.SPAN_PATTERN}]}
             case types.Flag():
                 return {"type": "boolean"}
             case types.Guard():

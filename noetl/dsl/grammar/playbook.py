@@ -22,6 +22,7 @@ from noetl.dsl.grammar.types import (
     Number,
     Record,
     Rules,
+    Span,
     Special,
     Tasks,
     Text,
@@ -42,6 +43,7 @@ ITERATION_NAMES = frozenset({"parent", "index", "count"})  # bound by every loop
 
 PROFILES = ("auto", "local", "distributed")
 CONTINUE_LEAST, CONTINUE_MOST = 10, 1_000_000  # events: a few begin an execution, a million are long to read
+EMITTED = ("step.done", "step.failed", "loop.done")
 REDUCERS = ("sum", "min", "max", "append", "union", "merge", "first", "last")
 
 # ---- executor -------------------------------------------------------------------------------------------
@@ -69,6 +71,13 @@ EXECUTOR_POLICY = Record(
         "limits": Key(
             Record("policy.limits", {"max_payload_bytes": LIMITS.keys["max_payload_bytes"]}),
             "Limits for every step.",
+        ),
+        "sla": Key(
+            Record(
+                "policy.sla",
+                {"expected": Key(Span(), "How long one should take, as in 10m.", required=True)},
+            ),
+            "When an execution counts as late, for notifications.",
         ),
         "placement": reserved("Where work may run."),
         "cost": reserved("A cost model."),
@@ -200,7 +209,16 @@ STEP_POLICY = Record(
             "How long the step may take.",
         ),
         "failure": Key(FAILURE, "What a failure does."),
-        "emit": reserved("Events to emit."),
+        "emit": Key(
+            Record(
+                "emit",
+                {
+                    "events": Key(ListOf(Choice(EMITTED), least=1), "What is told.", required=True),
+                    "to": Key(ListOf(Text(template=False), least=1), "Which notifications.", required=True),
+                },
+            ),
+            "Who is told how this step ends.",
+        ),
         "tracing": reserved("Tracing."),
         "quotas": reserved("Quotas."),
         "compensation": reserved("Compensation."),

@@ -42,6 +42,11 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """A length of time: a number of seconds, or a whole number with its unit, as in 10m; never a template."""
+
+
+@dataclass(frozen=True, slots=True)
 class Flag:
     """true or false; never a template."""
 
@@ -155,6 +160,7 @@ Shape = (
     Text
     | Identifier
     | Choice
+    | Span
     | Number
     | Flag
     | Guard
@@ -173,6 +179,8 @@ Shape = (
 
 
 SECONDS = Number(above=0)
+SPAN_PATTERN = r"^[1-9][0-9]{0,5}(s|m|h|d)$"
+SPAN_MOST_S = 366 * 86_400
 PROSE = Text(template=False, prose=True)
 
 

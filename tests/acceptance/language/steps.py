@@ -76,7 +76,7 @@ it.info("task spec result.store", tool("{kind: noop, spec: {result: {store: x}}}
 for key in ("no_next_is_error: true", "sandbox: {}", "telemetry: {a: 1}", "policy: {placement: {}}",
             "policy: {cost: {}}", "policy: {quantum: {}}"):
     it.info(f"executor.spec {key}", doc(root=f"executor: {{spec: {{{key}}}}}"), 4, "reserved", "no effect")
-for key in ("lease: {ttl: 3}", "policy: {emit: {}}", "policy: {tracing: {}}", "policy: {quotas: {}}",
+for key in ("lease: {ttl: 3}", "policy: {tracing: {}}", "policy: {quotas: {}}",
             "policy: {compensation: {}}",
             "policy: {admit: {mode: exclusive, rules: [{else: {then: {allow: true}}}]}}"):
     it.info(f"step.spec {key}", step(f"spec: {{{key}}}", "tool: {kind: noop}"), 6, "reserved")

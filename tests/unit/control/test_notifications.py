@@ -13,7 +13,14 @@ from noetl.control import deliveries
 from noetl.control.sweep import repeat
 from noetl.errors import Conflict, NotFound, RequestError
 from noetl.ports.front import Ask
-from noetl.ports.notification import Delivery, FindDeliveries, NotificationAsk, delivery_facts
+from noetl.ports.notification import (
+    Attempt,
+    Delivery,
+    FindDeliveries,
+    NotificationAsk,
+    Outcome,
+    delivery_facts,
+)
 from noetl.wiring.embedded import Embedded
 from tests.receiver import Receiver, receiving
 from tests.unit.server.serving import HELLO, engine
@@ -297,3 +304,94 @@ async def test_names_that_are_not_there_or_taken_are_said(made: Embedded) -> Non
     await made.front.delete_notification("ops")
     with pytest.raises(NotFound, match="there is no notification 'ops'"):
         await made.front.send_sample("ops")
+
+
+async def test_a_step_tells_whom_it_names_how_it_ended(made: Embedded, receiver: Receiver) -> None:
+    for name, path in (("billing", "*"), ("elsewhere", "other/*")):
+        target = f"webhook:{receiver.url}/{name}"
+        await made.front.put_notification(ask(name, target=target, occasions=[], path=path))
+    emit = "    spec: {policy: {emit: {events: [step.failed], to: [billing, elsewhere, nobody]}}}\n    tool:"
+    await run(made, FAILS.replace("    tool:", emit, 1))
+    await run(made, HELLO.replace("    tool:", emit, 1))
+    [delivery] = await told(made)
+    [call] = receiver.calls
+    assert (delivery.occasion, call.json["event"], call.json["step"]) == (
+        "step.failed",
+        "step.failed",
+        "greet",
+    )
+    error = {"kind": "python", "message": "ZeroDivisionError: division by zero", "step": "greet"}
+    assert call.json["error"] == error
+    assert call.json["text"].startswith("tests/fails step greet: step.failed: python: ZeroDivisionError")
+    assert delivery_facts(delivery)["step"] == "greet"
+
+
+WAITS_LONG = """
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: slow, path: tests/slow}
+executor: {spec: {policy: {sla: {expected: %s}}}}
+workflow:
+  - step: ask
+    tool: {kind: wait, signal: go}
+"""
+
+
+async def test_one_that_takes_longer_than_expected_is_told_of_once(
+    made: Embedded, receiver: Receiver
+) -> None:
+    await made.front.put_notification(ask(target=f"webhook:{receiver.url}/", occasions=["late"]))
+    started = await made.front.start(Ask(text=WAITS_LONG % "0.05"))
+    async with rounds(made):
+        [call] = await receiver.count(1)
+    assert call.json["text"] == "tests/slow is late: it should have taken 0.05 s"
+    assert (call.json["execution_id"], call.json["expected_ms"]) == (started.execution_id, 50)
+    assert len(await told(made)) == 1
+
+
+async def test_one_that_was_over_in_time_is_not_late(made: Embedded, receiver: Receiver) -> None:
+    await made.front.put_notification(ask(target=f"webhook:{receiver.url}/", occasions=["late"]))
+    text = HELLO.replace("workload:", "executor: {spec: {policy: {sla: {expected: 10m}}}}\nworkload:")
+    await run(made, text)
+    assert await told(made) == [], "what may yet be late is not shown"
+    [pending] = made.store._deliveries.values()  # type: ignore[attr-defined]
+    assert pending.next_at == pending.at
+    pending.next_at = 0
+    await told(made)
+    assert made.store._deliveries == {}  # type: ignore[attr-defined]
+    assert receiver.calls == []
+
+
+class SettlesFirst(deliveries.Deliveries):
+    """A planted bug: what is about to be sent counts as delivered."""
+
+    async def _deliver(self, delivery: Delivery) -> None:
+        outcome = Outcome("delivered", Attempt(delivery.at), "[]")
+        await self._store.settle_delivery(delivery.id, delivery.attempts, outcome)
+        await self._attempted(delivery)
+
+
+class Dies:
+    """A process that ends when it is about to send."""
+
+    async def send(self, *told: object) -> int | None:
+        raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize(("kind", "lost"), [(deliveries.Deliveries, 0), (SettlesFirst, 1)])
+async def test_nothing_is_lost_with_a_process_and_a_bug_that_loses_something_is_caught(
+    made: Embedded, receiver: Receiver, kind: type[deliveries.Deliveries], lost: int
+) -> None:
+    await made.front.put_notification(ask(target=f"webhook:{receiver.url}/"))
+    execution_id = await run(made)
+    dying = kind(made.store, made.keychain)
+    dying.sender_of = lambda name: Dies()
+    await dying.round()
+    await dying.finish()
+    assert receiver.calls == []
+    for delivery in made.store._deliveries.values():  # type: ignore[attr-defined]
+        if delivery.next_at is not None:
+            delivery.next_at = 0  # its lease is over
+    await told(made)
+    missing = {execution_id} - {call.json["execution_id"] for call in receiver.calls}
+    assert len(missing) == lost

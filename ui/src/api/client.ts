@@ -109,8 +109,11 @@ export const get = <R extends Route<'get'>>(
   query: Query<R, 'get'> = {},
   signal?: AbortSignal,
 ) => send('GET', address(route, parts, query), undefined, signal) as Promise<Answer<R, 'get'>>
-export const post = <R extends Route<'post'>>(route: R, parts: Parts<R, 'post'>, body: Body<R, 'post'>) =>
-  send('POST', address(route, parts), body ?? {}) as Promise<Answer<R, 'post'>>
+export const post = <R extends Route<'post'>>(
+  route: R,
+  parts: Parts<R, 'post'>,
+  ...[body]: [Body<R, 'post'>] extends [never] ? [] : [body: Body<R, 'post'>]
+) => send('POST', address(route, parts), body ?? {}) as Promise<Answer<R, 'post'>>
 export const put = <R extends Route<'put'>>(route: R, parts: Parts<R, 'put'>, body: Body<R, 'put'>) =>
   send('PUT', address(route, parts), body) as Promise<Answer<R, 'put'>>
 export const remove = <R extends Route<'delete'>>(route: R, parts: Parts<R, 'delete'>) =>

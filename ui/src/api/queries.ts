@@ -183,6 +183,20 @@ export const credentials = () =>
 export const credentialUses = () =>
   queryOptions({ queryKey: ['uses'], queryFn: ({ signal }) => get('/uses', {}, {}, signal) })
 
+export const notifications = () =>
+  queryOptions({
+    queryKey: ['notifications'],
+    queryFn: ({ signal }) => get('/notifications', {}, { limit: 500 }, signal),
+    refetchInterval: 5000,
+  })
+
+export const deliveries = (state: 'pending' | 'delivered' | 'failed' | null) =>
+  queryOptions({
+    queryKey: ['deliveries', state],
+    queryFn: ({ signal }) => get('/deliveries', {}, { state, limit: 100 }, signal),
+    refetchInterval: 5000,
+  })
+
 export const schedules = () =>
   queryOptions({
     queryKey: ['schedules'],

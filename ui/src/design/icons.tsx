@@ -27,6 +27,7 @@ const PATHS: Record<string, string> = {
   gate: 'M3 13V3M13 13V3M3 6h10M3 10h10',
   join: 'M3 3c0 5 5 4 5 10M13 3c0 5-5 4-5 10',
   clock: 'M8 2.2a5.8 5.8 0 1 1 0 11.6A5.8 5.8 0 0 1 8 2.2ZM8 5v3.2l2.2 1.4',
+  bell: 'M4 11V7a4 4 0 0 1 8 0v4l1.2 1.3H2.8ZM6.8 13.8h2.4',
   question: 'M5.8 6A2.2 2.2 0 1 1 8.6 8c-.5.3-.6.7-.6 1.4M8 12v.1',
 }
 

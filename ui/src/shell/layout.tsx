@@ -19,6 +19,7 @@ const PLACES = [
   ['/playbooks', 'Playbooks', 'book'],
   ['/compare', 'Compare', 'compare'],
   ['/schedules', 'Schedules', 'clock'],
+  ['/notifications', 'Notifications', 'bell'],
   ['/workers', 'Workers', 'workers'],
   ['/credentials', 'Credentials', 'key'],
   ['/tokens', 'Tokens', 'gate'],

@@ -10,6 +10,7 @@ const DESTINATIONS: Record<string, [string, string]> = {
   p: ['/playbooks', 'Playbooks'],
   c: ['/compare', 'Compare'],
   t: ['/schedules', 'Schedules and triggers'],
+  n: ['/notifications', 'Notifications'],
   w: ['/workers', 'Workers'],
   k: ['/credentials', 'Credentials'],
   s: ['/settings', 'Settings'],

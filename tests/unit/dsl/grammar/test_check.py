@@ -515,7 +515,6 @@ def test_an_unknown_kind_names_the_nearest_and_the_installed_ones():
         rooted("executor: {spec: {«sandbox: {}}}"),
         rooted("executor: {spec: {«telemetry: {}}}"),
         step("spec: {«lease: {ttl: 30}}"),
-        step("spec: {policy: {«emit: {events: []}}}"),
         step("spec: {policy: {«tracing: {}}}"),
         step("spec: {policy: {«quotas: {}}}"),
         step("spec: {policy: {«compensation: {}}}"),

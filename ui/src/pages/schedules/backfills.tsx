@@ -35,8 +35,7 @@ type Wish = 'pause' | 'resume' | 'cancel'
 function BackfillRow({ item }: { item: Backfill }) {
   const client = useQueryClient()
   const act = useMutation({
-    mutationFn: (wish: Wish) =>
-      post(`/backfills/{backfill_id}/${wish}`, { backfill_id: item.id }, {} as never),
+    mutationFn: (wish: Wish) => post(`/backfills/{backfill_id}/${wish}`, { backfill_id: item.id }),
     onSuccess: () => client.invalidateQueries({ queryKey: ['backfills'] }),
     onError: showError,
   })

@@ -1,0 +1,45 @@
+"""What the events of a commit say that somebody may want to know: ends of steps, and when one is late."""
+
+import msgspec
+
+from noetl.core.event import Event
+from noetl.core.program.program import Program
+from noetl.core.state import State
+from noetl.dsl.model import Emit
+from noetl.ports.notification import Notice
+
+TEXT_LENGTH = 1000  # of an error's text
+
+
+def notices_of(program: Program | None, state: State, before: int, events: list[Event]) -> list[Notice]:
+    """The notices of events behind `before`. One that goes on from another is late as that one is."""
+    if program is None:
+        return []
+    notices = _late(program, state, events[0]) if before == 0 and state.before is None else []
+    emits = {step.name: step.emit for step in program.playbook.steps if step.emit is not None}
+    for seq, event in enumerate(events, before + 1) if emits else ():
+        name = (event.run or "").rpartition(".")[0]
+        emit = emits.get(name)
+        if emit is not None and event.name in emit.events:
+            notices.append(_ended(name, emit, seq, event))
+    return notices
+
+
+def _late(program: Program, state: State, first: Event) -> list[Notice]:
+    expected_s = program.playbook.executor.expected_s
+    if expected_s is None or state.ended:
+        return []
+    expected_ms = int(expected_s * 1000)
+    detail = msgspec.json.encode({"expected_ms": expected_ms}).decode()
+    at = first.ts + expected_ms
+    return [Notice("late", state.seq, at, detail=detail, due_at=at)]
+
+
+def _ended(name: str, emit: Emit, seq: int, event: Event) -> Notice:
+    data = event.data or {}
+    error = data.get("error") or (data.get("output") or {}).get("error")
+    said: dict[str, object] = {"step": name}
+    if isinstance(error, dict):
+        text = str(error.get("message") or "")[:TEXT_LENGTH]
+        said["error"] = {"kind": error.get("kind"), "message": text, "step": name}
+    return Notice(event.name, seq, event.ts, list(emit.to), msgspec.json.encode(said).decode())

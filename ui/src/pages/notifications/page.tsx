@@ -1,0 +1,261 @@
+// Who is told what becomes of executions, and what became of telling them.
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { post, put, remove } from '../../api/client'
+import { deliveries, notifications } from '../../api/queries'
+import type { Delivery, Notification } from '../../api/types'
+import { Button } from '../../design/controls'
+import { shortId } from '../../design/copy'
+import { Empty, QueryView } from '../../design/states'
+import { StatusBadge } from '../../design/status'
+import { Ago } from '../../design/time'
+import { showError, showToast } from '../../design/toast'
+import { PageHead } from '../../shell/layout'
+import { useTitle } from '../../shell/title'
+import { NotificationDialog } from './dialog'
+
+// On a phone a row is a block of its own: what it is, to whom, and below it what can be done.
+const ROW = 'border-b border-line last:border-0 max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:py-1'
+
+export function NotificationsPage() {
+  useTitle('Notifications')
+  const [editing, setEditing] = useState<Notification | 'new' | null>(null)
+  const notificationsQuery = useQuery(notifications())
+  return (
+    <>
+      <PageHead title="Notifications">
+        <Button kind="primary" onClick={() => setEditing('new')}>
+          New notification
+        </Button>
+      </PageHead>
+      <div className="flex flex-col gap-4 px-4 pb-4">
+        <section className="panel overflow-x-auto" aria-label="Notifications">
+          <h2 className="border-b border-line px-3 py-1.5 font-medium">Who is told</h2>
+          <QueryView query={notificationsQuery}>
+            {({ items }) =>
+              items.length === 0 ? (
+                <Empty title="Nobody is told of anything">
+                  A notification tells people and programs when executions fail, end, wait or are late.
+                </Empty>
+              ) : (
+                <table className="w-full border-collapse max-sm:block">
+                  <thead className="border-b border-line max-sm:hidden">
+                    <tr>
+                      <th className="th">Name</th>
+                      <th className="th">State</th>
+                      <th className="th">Told when</th>
+                      <th className="th">Playbooks</th>
+                      <th className="th">To</th>
+                      <th className="th" />
+                    </tr>
+                  </thead>
+                  <tbody className="max-sm:block">
+                    {items.map((item) => (
+                      <NotificationRow key={item.name} item={item} edit={() => setEditing(item)} />
+                    ))}
+                  </tbody>
+                </table>
+              )
+            }
+          </QueryView>
+        </section>
+        <DeliveriesPanel />
+      </div>
+      {editing !== null && (
+        <NotificationDialog
+          {...(editing === 'new' ? {} : { existing: editing })}
+          onClose={() => setEditing(null)}
+        />
+      )}
+    </>
+  )
+}
+
+function NotificationRow({ item, edit }: { item: Notification; edit: () => void }) {
+  const client = useQueryClient()
+  const [confirming, setConfirming] = useState(false)
+  const { name } = item
+  const renew = () =>
+    Promise.all([
+      client.invalidateQueries({ queryKey: ['notifications'] }),
+      client.invalidateQueries({ queryKey: ['deliveries'] }),
+    ])
+  const test = useMutation({
+    mutationFn: () => post('/notifications/{name}/test', { name }),
+    onSuccess: (delivery) => {
+      showToast(
+        delivery.state === 'delivered' ? `${name} got the sample` : `not delivered: ${delivery.error}`,
+      )
+      return renew()
+    },
+    onError: showError,
+  })
+  const toggle = useMutation({
+    mutationFn: () => {
+      const { on, path, to, auth, children } = item
+      return put('/notifications/{name}', { name }, { on, path, to, auth, children, enabled: !item.enabled })
+    },
+    onSuccess: renew,
+    onError: showError,
+  })
+  const drop = useMutation({
+    mutationFn: () => remove('/notifications/{name}', { name }),
+    onSuccess: () => {
+      showToast(`removed ${name}`)
+      return renew()
+    },
+    onError: showError,
+  })
+  return (
+    <tr className={ROW}>
+      <td className="td max-w-56 truncate font-medium max-sm:max-w-[60vw]" title={name}>
+        {name}
+      </td>
+      <td className="td">
+        <StatusBadge status={item.enabled ? 'done' : 'paused'} label={item.enabled ? 'on' : 'paused'} />
+      </td>
+      <td className="td">{item.on.join(', ') || 'a step names it'}</td>
+      <td className="td font-mono text-xs">
+        {item.path}
+        {item.children && <span className="font-sans text-ink-3"> and children</span>}
+      </td>
+      <td className="td max-w-96 break-all font-mono text-xs">
+        {item.to}
+        {item.auth && <span className="font-sans text-ink-3"> with {item.auth}</span>}
+      </td>
+      <td className="td max-sm:w-full">
+        <span className="flex gap-1 sm:justify-end">
+          <Button aria-label={`Test ${name}`} disabled={test.isPending} onClick={() => test.mutate()}>
+            Test
+          </Button>
+          <Button aria-label={`Edit ${name}`} onClick={edit}>
+            Edit
+          </Button>
+          <Button aria-label={`${item.enabled ? 'Pause' : 'Resume'} ${name}`} onClick={() => toggle.mutate()}>
+            {item.enabled ? 'Pause' : 'Resume'}
+          </Button>
+          {confirming ? (
+            <Button
+              kind="danger"
+              aria-label={`Really remove ${name}`}
+              onClick={() => drop.mutate()}
+              onBlur={() => setConfirming(false)}
+            >
+              Really?
+            </Button>
+          ) : (
+            <Button kind="quiet" aria-label={`Remove ${name}`} onClick={() => setConfirming(true)}>
+              Remove
+            </Button>
+          )}
+        </span>
+      </td>
+    </tr>
+  )
+}
+
+function DeliveriesPanel() {
+  const [state, setState] = useState<Delivery['state'] | ''>('')
+  const deliveriesQuery = useQuery(deliveries(state || null))
+  return (
+    <section className="panel overflow-x-auto" aria-label="Deliveries">
+      <h2 className="flex items-center gap-2 border-b border-line px-3 py-1.5 font-medium">
+        What was told
+        <select
+          className="field ml-auto w-auto"
+          aria-label="State of deliveries"
+          value={state}
+          onChange={(event) => setState(event.target.value as Delivery['state'] | '')}
+        >
+          <option value="">all</option>
+          <option value="failed">failed</option>
+          <option value="pending">pending</option>
+          <option value="delivered">delivered</option>
+        </select>
+      </h2>
+      <QueryView query={deliveriesQuery}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title="Nothing was told">What is told is kept here, with what was answered.</Empty>
+          ) : (
+            <table className="w-full border-collapse max-sm:block">
+              <thead className="border-b border-line max-sm:hidden">
+                <tr>
+                  <th className="th">When</th>
+                  <th className="th">State</th>
+                  <th className="th">To</th>
+                  <th className="th">Of</th>
+                  <th className="th">Answer</th>
+                  <th className="th" />
+                </tr>
+              </thead>
+              <tbody className="max-sm:block">
+                {items.map((item) => (
+                  <DeliveryRow key={item.id} item={item} />
+                ))}
+              </tbody>
+            </table>
+          )
+        }
+      </QueryView>
+    </section>
+  )
+}
+
+const STATUS = { delivered: 'done', pending: 'waiting', failed: 'failed' } as const
+
+function DeliveryRow({ item }: { item: Delivery }) {
+  const client = useQueryClient()
+  const again = useMutation({
+    mutationFn: () => post('/deliveries/{number}/redeliver', { number: item.id }),
+    onSettled: () => client.invalidateQueries({ queryKey: ['deliveries'] }),
+    onError: showError,
+  })
+  return (
+    <tr className={ROW}>
+      <td className="td whitespace-nowrap">
+        <Ago at={item.at} />
+      </td>
+      <td className="td">
+        <StatusBadge status={STATUS[item.state]} label={item.state} />
+      </td>
+      <td className="td max-w-56 truncate font-medium">{item.notification}</td>
+      <td className="td">
+        {item.event}
+        {item.step && <span className="text-ink-3"> in {item.step}</span>}
+        <span className="ml-1.5 font-mono text-xs text-ink-3">{item.path}</span>
+        {item.execution_id && (
+          <Link
+            href={`/executions/${item.execution_id}`}
+            className="ml-1.5 font-mono text-xs text-accent hover:underline"
+          >
+            {shortId(item.execution_id)}
+          </Link>
+        )}
+      </td>
+      <td className="td">
+        {item.code !== null && <span className="font-mono text-xs">{item.code}</span>}
+        {item.attempts > 1 && <span className="ml-1.5 text-xs text-ink-3">{item.attempts} attempts</span>}
+        {item.error && <span className="block max-w-96 break-words text-xs text-failed">{item.error}</span>}
+        {item.state === 'pending' && item.next_at && (
+          <span className="block text-xs text-ink-3">
+            next <Ago at={item.next_at} />
+          </span>
+        )}
+      </td>
+      <td className="td max-sm:w-full">
+        <span className="flex sm:justify-end">
+          <Button
+            kind="quiet"
+            aria-label={`Tell ${item.id} again`}
+            disabled={again.isPending}
+            onClick={() => again.mutate()}
+          >
+            Again
+          </Button>
+        </span>
+      </td>
+    </tr>
+  )
+}
