@@ -38,6 +38,7 @@ def test_a_notification_is_made_tried_changed_and_removed(server: Server, page: 
     row.get_by_role("button", name="Remove ops", exact=True).click()
     row.get_by_role("button", name="Really remove ops").click()
     expect(page.get_by_text("Nobody is told of anything")).to_be_visible()
+    server.call("DELETE", "/credentials/signing")
 
 
 def test_what_the_server_refuses_is_said_in_the_dialog(
