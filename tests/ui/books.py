@@ -283,6 +283,68 @@ workflow:
 """
 )
 
+PRICES = (
+    HEAD
+    + """\
+metadata: {name: prices, path: ui/prices, description: A loop in which one item cannot be priced}
+workload: {orders: [{id: 7, lines: [3, 4]}, {id: 8, lines: []}, {id: 9, lines: [5]}]}
+workflow:
+  - step: load
+    tool: {kind: noop, output: "{{ workload.orders }}"}
+    set: {ctx.orders: "{{ output.data }}"}
+    next: {arcs: [{step: price, when: "{{ event.name == 'step.done' }}"}]}
+  - step: price
+    loop: {in: "{{ ctx.orders }}", iterator: order}
+    tool:
+      kind: python
+      input:
+        order: "{{ iter.order }}"
+        code: |
+          result = {"id": order["id"], "mean": sum(order["lines"]) / len(order["lines"])}
+    next: {arcs: [{step: publish, when: "{{ event.ok }}"}]}
+  - {step: publish, tool: {kind: noop}}
+"""
+)
+
+TYPED = (
+    HEAD
+    + """\
+metadata: {name: typed, path: ui/typed, description: A workload that says what it takes}
+workload:
+  region: eu
+  since: "2026-01-31"
+  limit: 100  # rows of one page
+  dry: false
+  $schema:
+    properties:
+      region: {type: string, enum: [eu, us], description: Where the rows go}
+      limit: {type: integer, minimum: 1, maximum: 500}
+      owner: {type: string, description: Who is asked when it fails}
+      at: {type: string, format: date-time}
+    required: [owner]
+workflow:
+  - step: start
+    tool: {kind: noop, output: "{{ workload.region }}"}
+"""
+)
+
+ROWS = (
+    HEAD
+    + """\
+metadata: {name: rows, path: ui/rows, description: Rows of SQL}
+workflow:
+  - step: query
+    tool:
+      kind: sqlite
+      input:
+        database: ":memory:"
+        query: |
+          create table orders (id integer, total real, name text);
+          insert into orders values (1, 2.5, 'first'), (2, 7.25, 'second');
+          select id, total, name from orders order by id;
+"""
+)
+
 BOOKS = {
     "flow": FLOW,
     "broken": BROKEN,
@@ -297,4 +359,7 @@ BOOKS = {
     "long": LONG,
     "says": SAYS,
     "flawed": FLAWED,
+    "prices": PRICES,
+    "typed": TYPED,
+    "rows": ROWS,
 }

@@ -287,6 +287,8 @@ WIDE: dict[str, Callable[[Page, Scene], None]] = {
     "data": data,
     "logs": at("/executions/{scene.failed}/logs", "uploading 1000 rows"),
     "why": at("/executions/{scene.failed}/why", "publish"),
+    "approvals": at("/approvals", "240 customers"),
+    "tokens": at("/tokens", "Create a token"),
     "waiting": at("/executions/{scene.asking}", "240 customers"),
     "compare": compare,
     "editor": editor,
@@ -297,6 +299,7 @@ WIDE: dict[str, Callable[[Page, Scene], None]] = {
 }
 NARROW: dict[str, Callable[[Page, Scene], None]] = {
     "executions-narrow": WIDE["executions"],
+    "home-narrow": WIDE["home"],
     "graph-narrow": graph_narrow,
     "timeline-narrow": WIDE["timeline"],
     "editor-narrow": at("/playbooks/shop/orders", "no findings"),

@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.ui.conftest import Server
+from tests.ui.test_editor import change, text_of
 
 
 def asked(server: Server, name: str) -> str:
@@ -107,3 +108,116 @@ def test_a_token_is_made_shown_once_and_revoked(
     page.get_by_role("dialog").get_by_role("button", name="Revoke", exact=True).click()
     expect(row).to_have_count(0)
     assert name not in str(server.get("/tokens"))
+
+
+def test_from_a_failure_on_home_to_its_item_the_fix_and_the_rerun_takes_four_clicks(
+    server: Server, page: Page
+) -> None:
+    execution_id = server.ran("prices")
+    clicks = 0
+
+    def click(target: Locator) -> None:
+        nonlocal clicks
+        clicks += 1
+        target.click()
+
+    page.goto("/")
+    failures = page.get_by_role("region", name="Failures")
+    click(failures.locator(f"a[href^='/executions/{execution_id}']"))
+    panel = page.get_by_role("complementary", name="Step price")
+    expect(panel.get_by_role("region", name="Traceback")).to_contain_text("ZeroDivisionError")
+    click(panel.get_by_role("button", name="Iterations"))
+    item = page.get_by_role("complementary", name="Iteration 1")
+    expect(item.get_by_role("region", name="Item")).to_contain_text("id8")
+    expect(item.get_by_role("region", name="Traceback")).to_contain_text('order["lines"]')
+    click(item.get_by_role("link", name="Fix and rerun"))
+    expect(page.get_by_text("You are fixing what failed at price")).to_be_visible()
+    expect(text_of(page).locator(".cm-activeLine")).to_contain_text("- step: price")  # it opens there
+    change(page, 'result = {"id"', 'result = {"id": order["id"], "mean": sum(order["lines"])}')
+    click(page.get_by_role("button", name="Rerun from price"))
+    expect(page.locator("main header [data-status]").first).to_have_attribute("data-status", "completed")
+    expect(page.locator("[data-step='load']")).to_have_attribute("data-state", "kept")
+    assert clicks <= 6
+
+
+def test_an_iteration_shows_its_item_and_what_it_put_out(server: Server, page: Page) -> None:
+    page.goto(f"/executions/{server.ran('prices')}/loops")
+    page.get_by_label("Iteration number").fill("0")
+    page.get_by_role("button", name="Go", exact=True).click()
+    item = page.get_by_role("complementary", name="Iteration 0")
+    expect(item.get_by_role("region", name="Item")).to_contain_text("id7")
+    expect(item.get_by_role("region", name="Output")).to_contain_text("3.5")
+
+
+def test_a_run_is_asked_for_by_a_form_of_the_types_that_the_workload_declares(
+    server: Server, page: Page
+) -> None:
+    page.goto("/playbooks")
+    page.get_by_role("button", name="Run ui/typed").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("rows of one page")).to_be_visible()
+    dialog.get_by_label("region").select_option(label="us")
+    dialog.get_by_label("since").fill("2026-02-01")
+    run = dialog.get_by_role("button", name="Run", exact=True)
+    run.click()
+    expect(dialog.get_by_label("owner")).to_be_focused()  # the browser asks for what is required
+    dialog.get_by_label("owner").fill("ada")
+    run.click()
+    expect(page).to_have_url(re.compile(r"/executions/[0-9a-f]{32}"))
+    told = server.get(f"/executions/{page.url.partition('/executions/')[2][:32]}")["workload"]
+    told.pop("$schema")
+    assert told == {"region": "us", "since": "2026-02-01", "limit": 100, "dry": False, "owner": "ada"}
+
+
+def test_rows_of_sql_are_a_table_and_told_once(server: Server, page: Page) -> None:
+    page.goto(f"/executions/{server.ran('rows')}/data")
+    panel = page.get_by_role("tabpanel", name="data")
+    expect(panel.get_by_role("cell", name="second")).to_have_count(1)
+    expect(panel).to_contain_text("2 rows changed")
+
+
+def test_playbooks_tell_how_they_went_and_folders_close(server: Server, page: Page) -> None:
+    server.ran("says")
+    page.goto("/playbooks")
+    row = page.locator("tr", has=page.locator("a[href='/playbooks/ui/says']"))
+    expect(row.locator("[data-last=failed]")).to_be_visible()
+    expect(row.get_by_label("run failed").first).to_be_visible()
+    page.get_by_role("button", name=re.compile(r"^ui \d+$")).click()
+    expect(row).to_have_count(0)
+
+
+def test_executions_are_compared_by_choosing_them_from_a_list(server: Server, page: Page) -> None:
+    first, second = server.ran("broken"), server.ran("broken")
+    page.goto(f"/executions/{first}")
+    page.get_by_role("link", name="Compare").last.click()
+    page.get_by_label("Second execution", exact=True).click()
+    choices = page.get_by_role("listbox")
+    expect(choices.locator(f"[title='{first}']")).to_have_count(0)  # it is the other one
+    choices.locator(f"[title='{second}']").click()
+    expect(page).to_have_url(re.compile(f"a={first}&b={second}"))
+    expect(page.get_by_role("region", name="Time of each step")).to_contain_text("second")
+
+
+def test_what_a_retry_kept_is_said_and_not_compared(server: Server, page: Page) -> None:
+    first = server.ran("broken")
+    again = server.call("POST", f"/executions/{first}/retry", {})["execution_id"]
+    server.until(again, "playbook.processed")
+    page.goto(f"/compare?a={first}&b={again}")
+    expect(page.locator("main")).to_contain_text("Kept from the execution before, and so not compared: first")
+    expect(page.get_by_role("region", name="Time of each step")).not_to_contain_text("first")
+
+
+def test_a_template_is_typed_as_soon_as_its_box_is_open(server: Server, page: Page) -> None:
+    page.goto(f"/executions/{server.ran('flow')}")
+    page.get_by_role("button", name="{{ }} evaluate").click()
+    expect(page.get_by_label("Template")).to_be_focused()
+
+
+def test_on_a_phone_the_graph_has_most_of_the_screen(server: Server, open_page: Callable[..., Page]) -> None:
+    page = open_page(390)
+    page.goto(f"/executions/{server.ran('flow')}")
+    box = page.locator("[data-graph]").bounding_box()
+    assert box is not None
+    assert box["y"] < 300
+    page.get_by_role("button", name="More").click()
+    expect(page.get_by_role("button", name="New run")).to_be_visible()

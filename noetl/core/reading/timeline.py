@@ -11,6 +11,7 @@ from typing import Any
 from noetl.core import event_data
 from noetl.core.event import TERMINAL, Event, iso
 from noetl.core.reading.views import RunLine, TaskBar, TimelineAnswer
+from noetl.core.shapes import ErrorObject
 
 RUNS_MOST = 5000  # of one execution; a cycle may have more, and the newest are kept
 TASKS_MOST = 400  # of one run; a pagination may have thousands of visits
@@ -125,17 +126,19 @@ class Timeline:
         bar = line.open.pop((event.at or "", event.label or ""), None)
         if bar is None:
             return
-        ok = (data.get("output") or {}).get("status", "ok") == "ok"
+        output = data.get("output") or {}
+        ok = output.get("status", "ok") == "ok"
         bar["ended"], bar["do"] = self._now, data.get("do")
-        bar["status"] = "skipped" if bar["do"] == "skip" else "done" if ok else "failed"
+        bar["status"] = "skipped" if bar["do"] == "skip" else "done" if ok else _failed(output.get("error"))
         if bar["do"] == "retry":
             until = self._now + int((data.get("delay") or 0) * 1000)
             pause: TaskBar = {**bar, "started": self._now, "ended": until, "status": "waiting"}
             line.add({**pause, "do": None, "what": "delay"})
 
-    def _line_ended(self, event: Event, data: event_data.NoData) -> None:
+    def _line_ended(self, event: Event, data: event_data.RunEnded) -> None:
         line = self._lines[event.run or ""]
-        line.ended, line.status = self._now, "failed" if event.name == "step.failed" else "done"
+        line.ended = self._now
+        line.status = _failed(data.get("error")) if event.name == "step.failed" else "done"
         line.started = self._now if line.started is None else line.started
         for bar in line.open.values():
             bar["ended"], bar["status"] = self._now, line.status
@@ -174,6 +177,11 @@ class Timeline:
             "left_out": self._left_out,
             "runs": [_line_view(line) for line in self._lines.values()],
         }
+
+
+def _failed(error: ErrorObject | None) -> str:
+    """How something ended that is no success: what was called off has not failed of itself."""
+    return "cancelled" if error is not None and error.get("kind") == "cancelled" else "failed"
 
 
 def _waited(line: _Line) -> int:

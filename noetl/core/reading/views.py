@@ -193,6 +193,17 @@ class LoopAnswer(TypedDict):
     errors: dict[int, IterationError]
 
 
+class IterationAnswer(TypedDict):
+    """One iteration of a loop: its item, what it put out or why it failed."""
+
+    run: str
+    index: int
+    item: Json
+    output: Json
+    ref: shapes.Reference | None
+    error: shapes.ErrorObject | None
+
+
 class Writer(TypedDict):
     """The event that wrote a value."""
 

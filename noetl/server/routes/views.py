@@ -13,12 +13,14 @@ from starlette.responses import Response
 from starlette.types import Send
 
 from noetl.core.event import Event, EventEnvelope, envelope, step_of
-from noetl.core.reading.views import LoopAnswer, ProgressAnswer, TimelineAnswer
+from noetl.core.reading.iteration_view import IterationView, Place
+from noetl.core.reading.views import IterationAnswer, LoopAnswer, ProgressAnswer, TimelineAnswer
 from noetl.dsl.diagnostic import finding_fields
 from noetl.dsl.model import Playbook, Task
 from noetl.dsl.net.diagram import graph as graph_of
 from noetl.dsl.net.diagram import sketch
 from noetl.errors import NotFound
+from noetl.json_value import Json
 from noetl.ports.front import Front, execution_row
 from noetl.ports.store import Find
 from noetl.server.access import who_asks
@@ -215,6 +217,44 @@ async def loop(
     if view is None:
         raise NotFound(f"'{run}' is not a run of a loop in execution {execution_id}")
     return reply(view)
+
+
+@router.get(
+    "/executions/{execution_id}/loops/{run}/{index}",
+    **describe("read", {200: IterationAnswer}, problems=(404,)),
+)
+async def iteration(
+    request: Request,
+    execution_id: ExecutionId,
+    run: Annotated[str, Path(max_length=512)],
+    index: Annotated[int, Path(ge=0, le=2**53)],
+) -> Response:
+    """One iteration of a loop: its item, what it put out or why it failed."""
+    front = front_of(request)
+    view = IterationView(run, index)
+    async for _, event in events_from(front, execution_id, 1):
+        view.read(event)
+    return reply(
+        {
+            "run": run,
+            "index": index,
+            "item": await _fetched(front, view.item),
+            "output": await _fetched(front, view.output),
+            "ref": view.ref,
+            "error": view.error,
+        }
+    )
+
+
+async def _fetched(front: Front, value: Json | Place) -> Json:
+    """A value, read from the result store when it rests there; None when it is gone."""
+    if not isinstance(value, Place):
+        return value
+    try:
+        payload = await front.result(value.key, offset=value.item, limit=1)
+    except NotFound:
+        return None
+    return payload.data[0] if isinstance(payload.data, list) and payload.data else None
 
 
 @router.get("/executions/{execution_id}/found", **describe("read", {200: FoundAnswer}, problems=(404,)))

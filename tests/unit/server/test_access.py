@@ -64,6 +64,7 @@ class Case:
             "token_id": "0" * 16,
             "digest": "0" * 32,
             "run": "greet.1",
+            "index": "0",
             "number": "1",
         }
         for name, value in values.items():

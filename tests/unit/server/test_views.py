@@ -135,6 +135,22 @@ async def test_the_overview_counts_and_times_what_ran_of_late(server: Served, lo
     assert told["failures"] == told["active"] == []
 
 
+async def test_one_iteration_tells_its_item_and_its_output(server: Served, looped: str) -> None:
+    told = await asked(server, f"{looped}/loops/each.1/1")
+    assert (told["item"], told["index"], told["error"]) == (2, 1, None)
+    assert (await asked(server, f"{looped}/loops/each.1/99"))["item"] is None
+
+
+async def test_items_and_outputs_that_rest_elsewhere_are_fetched(server: Served) -> None:
+    large = (
+        LOOP.replace("in: [1, 2, 3]", 'in: "{{ range(40000) | list }}"')
+        .replace("code: \"print('line', n)\"", "code: \"result = 'x' * 20\"")
+        .replace('kind: python, input: {n: "{{ iter.n }}", code: "result = \'x\' * 20"}', "kind: noop")
+    )
+    place = f"/executions/{(await server.run(large))['execution_id']}/loops/each.1/39999"
+    assert (await asked(server, place))["item"] == 39_999
+
+
 async def parked(server: Served, execution_id: str) -> None:
     async with asyncio.timeout(60):
         async for _, events in server.made.front.follow(execution_id):

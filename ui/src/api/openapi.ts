@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 04355554fa248e3c74400c6d5d58e97015dca194c9a7faec1fa4093e8d8e2dc4); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 10d06af1bb7848cf063417a52ab98888c1ec134260175d671b83cef8bfdf3d7c); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -658,6 +658,26 @@ export interface paths {
          * @description Every iteration of a loop: its state, its start and its duration.
          */
         get: operations["loop_api_v1_executions__execution_id__loops__run__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/loops/{run}/{index}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Iteration
+         * @description One iteration of a loop: its item, what it put out or why it failed.
+         */
+        get: operations["iteration_api_v1_executions__execution_id__loops__run___index__get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2153,6 +2173,18 @@ export interface components {
             at: string;
             seq: number;
             waits_for: string[];
+        };
+        /**
+         * IterationAnswer
+         * @description One iteration of a loop: its item, what it put out or why it failed.
+         */
+        IterationAnswer: {
+            error: components["schemas"]["RunError"] | null;
+            index: number;
+            item: Json;
+            output: Json;
+            ref: components["schemas"]["StoredRef"] | null;
+            run: string;
         };
         /**
          * IterationCounts
@@ -4377,6 +4409,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LoopAnswer"];
+                };
+            };
+        };
+    };
+    iteration_api_v1_executions__execution_id__loops__run___index__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+                run: string;
+                index: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One iteration of a loop: its item, what it put out or why it failed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IterationAnswer"];
                 };
             };
         };

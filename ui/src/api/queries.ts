@@ -83,17 +83,12 @@ export const eventPage = (id: string, find: EventFind, page: number, upTo: numbe
     gcTime: 30_000,
   })
 
-/** How one iteration failed, with what its error says. */
-export const iterationFailure = (id: string, step: string, index: number) =>
+/** One iteration: its item, what it put out or why it failed. */
+export const iteration = (id: string, run: string, index: number, mark: string) =>
   queryOptions({
-    queryKey: ['execution', id, 'iteration', step, index],
+    queryKey: ['execution', id, 'iteration', run, index, mark],
     queryFn: ({ signal }) =>
-      get(
-        '/executions/{execution_id}/found',
-        { execution_id: id },
-        { name: 'loop.iteration.failed', step, iteration: String(index), limit: 1 },
-        signal,
-      ),
+      get('/executions/{execution_id}/loops/{run}/{index}', { execution_id: id, run, index }, {}, signal),
     staleTime: Infinity,
   })
 

@@ -12,6 +12,13 @@ export interface Schema {
   title?: string
   items?: Schema
   const?: Json
+  format?: string
+  minimum?: number
+  maximum?: number
+  minLength?: number
+  maxLength?: number
+  pattern?: string
+  examples?: Json[]
 }
 
 /** The value a form begins with. */
@@ -40,6 +47,8 @@ export function initialValue(schema: Schema): Json {
             : ''
 }
 
+const DATE = /^\d{4}-\d{2}-\d{2}$/
+
 /** The schema that a value's own shape suggests. */
 export function schemaOf(value: Json): Schema {
   if (value === null) return {}
@@ -49,6 +58,7 @@ export function schemaOf(value: Json): Schema {
       type: 'object',
       properties: Object.fromEntries(Object.entries(value).map(([key, item]) => [key, schemaOf(item)])),
     }
+  if (typeof value === 'string' && DATE.test(value)) return { type: 'string', format: 'date' }
   return { type: typeof value === 'number' ? 'number' : typeof value }
 }
 
@@ -59,6 +69,7 @@ interface Props {
   name?: string
   required?: boolean
 }
+type LeafProps = Omit<Props, 'onChange'> & { onChange: (value: Json | undefined) => void }
 
 export function SchemaForm({ schema, value, onChange, name, required = false }: Props) {
   const properties = Object.entries(schema.properties ?? {})
@@ -74,24 +85,35 @@ export function SchemaForm({ schema, value, onChange, name, required = false }: 
       <fieldset className={name ? 'rounded-md border border-line px-3 pb-3 pt-1' : ''}>
         {name && <legend className="label-text px-1">{name}</legend>}
         <div className="flex flex-col gap-2.5">
-          {properties.map(([key, part]) => (
-            <SchemaForm
-              key={key}
-              name={key}
-              required={schema.required?.includes(key) ?? false}
-              schema={part}
-              value={object[key] ?? null}
-              onChange={(item) => change(key, item)}
-            />
-          ))}
+          {properties.map(([key, part]) => {
+            const parts = {
+              name: key,
+              required: schema.required?.includes(key) ?? false,
+              schema: part,
+              value: object[key] ?? null,
+            }
+            return part.properties ? (
+              <SchemaForm key={key} {...parts} onChange={(item) => change(key, item)} />
+            ) : (
+              <Leaf key={key} {...parts} onChange={(item) => change(key, item)} />
+            )
+          })}
         </div>
       </fieldset>
     )
   }
-  return <Leaf schema={schema} value={value} onChange={onChange} name={name ?? 'value'} required={required} />
+  return (
+    <Leaf
+      schema={schema}
+      value={value}
+      onChange={(next) => onChange(next ?? null)}
+      name={name ?? 'value'}
+      required={required}
+    />
+  )
 }
 
-function Leaf({ schema, value, onChange, name = '', required = false }: Props) {
+function Leaf({ schema, value, onChange, name = '', required = false }: LeafProps) {
   const kind = Array.isArray(schema.type) ? schema.type[0] : schema.type
   if (kind === 'boolean')
     return (
@@ -102,7 +124,7 @@ function Leaf({ schema, value, onChange, name = '', required = false }: Props) {
           checked={value === true}
           onChange={(event) => onChange(event.target.checked)}
         />
-        {name}
+        {schema.title ?? name}
         {schema.description && <span className="text-xs text-ink-3">{schema.description}</span>}
       </label>
     )
@@ -110,40 +132,100 @@ function Leaf({ schema, value, onChange, name = '', required = false }: Props) {
     // biome-ignore lint/a11y/noLabelWithoutControl: every branch inside is a control
     <label className="flex min-w-0 flex-col gap-1">
       <span className="label-text">
-        {name}
-        {schema.description ? ` · ${schema.description}` : ''}
+        {schema.title ?? name}
+        {required && <span title="required"> *</span>}
       </span>
       {schema.enum ? (
-        <select
-          className="field"
-          value={JSON.stringify(value)}
-          onChange={(event) => onChange(JSON.parse(event.target.value) as Json)}
-        >
-          {schema.enum.map((choice) => (
-            <option key={JSON.stringify(choice)} value={JSON.stringify(choice)}>
-              {typeof choice === 'string' ? choice : JSON.stringify(choice)}
-            </option>
-          ))}
-        </select>
+        <Choice schema={schema} value={value} onChange={onChange} required={required} />
       ) : kind === 'number' || kind === 'integer' ? (
         <input
           type="number"
           step={kind === 'integer' ? 1 : 'any'}
+          min={schema.minimum}
+          max={schema.maximum}
           required={required}
           className="field"
           value={typeof value === 'number' ? value : ''}
-          onChange={(event) => onChange(event.target.value === '' ? null : Number(event.target.value))}
+          onChange={(event) =>
+            onChange(event.target.value !== '' ? Number(event.target.value) : required ? null : undefined)
+          }
         />
       ) : kind === 'string' ? (
-        <input
-          className="field"
-          value={typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value)}
-          onChange={(event) => onChange(event.target.value)}
-        />
+        <TextField schema={schema} value={value} onChange={onChange} required={required} />
       ) : (
         <JsonField value={value} onChange={onChange} />
       )}
+      {schema.description && <span className="text-xs text-ink-3">{schema.description}</span>}
     </label>
+  )
+}
+
+function Choice({ schema, value, onChange, required }: LeafProps) {
+  const none = value === null && !schema.enum?.includes(null)
+  return (
+    <select
+      className="field"
+      required={required}
+      value={none ? '' : JSON.stringify(value)}
+      onChange={(event) =>
+        onChange(event.target.value === '' ? undefined : (JSON.parse(event.target.value) as Json))
+      }
+    >
+      {(none || !required) && <option value="">–</option>}
+      {schema.enum?.map((choice) => (
+        <option key={JSON.stringify(choice)} value={JSON.stringify(choice)}>
+          {typeof choice === 'string' ? choice : JSON.stringify(choice)}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+const INPUTS: Record<string, string> = {
+  date: 'date',
+  time: 'time',
+  'date-time': 'datetime-local',
+  email: 'email',
+  uri: 'url',
+  password: 'password',
+}
+const LONG = 80
+
+/** A moment as the field of the browser has it, where the reader is. */
+const localMoment = (value: string): string => {
+  const date = new Date(value)
+  if (!value || Number.isNaN(date.getTime())) return ''
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+function TextField({ schema, value, onChange, required }: LeafProps) {
+  const text = typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value)
+  const [moment, optional] = [schema.format === 'date-time', schema.format !== undefined && !required]
+  const change = (next: string) =>
+    onChange(next === '' && optional ? undefined : moment && next ? new Date(next).toISOString() : next)
+  if (!schema.format && (text.length > LONG || text.includes('\n')))
+    return (
+      <textarea
+        className="field h-auto py-1.5"
+        rows={4}
+        required={required}
+        value={text}
+        onChange={(event) => change(event.target.value)}
+      />
+    )
+  const example = schema.examples?.[0]
+  return (
+    <input
+      className="field"
+      type={INPUTS[schema.format ?? ''] ?? 'text'}
+      required={required}
+      minLength={schema.minLength}
+      maxLength={schema.maxLength}
+      pattern={schema.pattern}
+      placeholder={example === undefined ? undefined : `such as ${String(example)}`}
+      value={moment ? localMoment(text) : text}
+      onChange={(event) => change(event.target.value)}
+    />
   )
 }
 

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from 'react'
 import type { ArcProgress, GraphArc, Refusal } from '../api/types'
 import { classes } from '../design/classes'
 import { StatusIcon } from '../design/status'
-import { type ArcState, arcText, guardText, shortJson } from './labels'
+import { type ArcState, arcText, guardLabel, guardText, shortJson } from './labels'
 import { curve, middle, type Route } from './layout'
 
 export interface ArcData extends Record<string, unknown> {
@@ -30,7 +30,7 @@ export function ArcView({ id, data, markerEnd }: EdgeProps<ArcEdge>) {
   if (!data) return null
   const look = LOOK[data.state]
   const at = middle(data.route)
-  const text = guardText(data.arc.when)
+  const text = guardLabel(data.arc.when)
   const path = curve(data.route.points)
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the button inside opens the same card by focus

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { guardText } from './labels'
+import { guardLabel, guardText } from './labels'
 
 test.each([
   ['{{ ctx.count > 3 }}', 'ctx.count > 3'],
@@ -20,3 +20,9 @@ test.each(['{{ ctx.a }} and {{ ctx.b }}', "{{ 'x' }}{{ ctx.b }}", '{{ ctx.open',
 )
 
 test('an arc without a guard has no words', () => expect(guardText(null)).toBe(''))
+
+test.each([
+  ['{{ event.name == "step.done" }}', 'ok'],
+  ['{{ event.failed }}', 'failed'],
+  ['{{ event.ok and ctx.a }}', 'event.ok and ctx.a'],
+])('what most arcs ask is said in a word: %s', (when, words) => expect(guardLabel(when)).toBe(words))

@@ -7,6 +7,19 @@ export function guardText(when: string | null): string {
   return (onlyExpression(when.trim()) ?? when).split(/\s+/).filter(Boolean).join(' ')
 }
 
+const USUAL: Record<string, string> = {
+  "event.name == 'step.done'": 'ok',
+  "event.name == 'step.failed'": 'failed',
+  'event.ok': 'ok',
+  'event.failed': 'failed',
+}
+
+/** A guard as it stands on its arc: what most arcs ask is said in a word. */
+export function guardLabel(when: string | null): string {
+  const text = guardText(when)
+  return USUAL[text.replaceAll('"', "'")] ?? text
+}
+
 const TOKEN = /'(?:\\[\s\S]|[^'\\])*'|"(?:\\[\s\S]|[^"\\])*"|-?\}\}|[[{(\])}]|[\s\S]/g
 
 /** What stands between the braces of a template that is one expression and nothing else. */

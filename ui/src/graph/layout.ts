@@ -1,7 +1,7 @@
 // Where steps and arcs stand: dagre's layered layout, top to bottom, the author's order kept.
 import { Graph, layout } from '@dagrejs/dagre'
 import type { GraphArc, Graph as Shape } from '../api/types'
-import { guardText } from './labels'
+import { guardLabel } from './labels'
 
 export interface Point {
   x: number
@@ -26,7 +26,7 @@ const LABEL_GAP = 72
 const BULGE = 36 // how far an arc from a step to itself goes out
 
 export const LABEL_WIDTH = 208
-const labelWidth = (when: string): number => Math.min(LABEL_WIDTH, 28 + 6.7 * guardText(when).length)
+const labelWidth = (when: string): number => Math.min(LABEL_WIDTH, 28 + 6.7 * guardLabel(when).length)
 
 export interface Layout {
   nodes: Record<string, Point>

@@ -3,12 +3,13 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { diff, execution, executions } from '../api/queries'
-import type { Change, Diff, Json } from '../api/types'
+import type { Change, Diff, ExecutionItem, Json } from '../api/types'
+import { classes } from '../design/classes'
 import { Button } from '../design/controls'
 import { shortId } from '../design/copy'
 import { count } from '../design/number'
 import { Empty, QueryView } from '../design/states'
-import { StatusBadge } from '../design/status'
+import { StatusBadge, StatusIcon } from '../design/status'
 import { Ago, ago, duration, useNow } from '../design/time'
 import { Tree } from '../design/tree'
 import { PageHead } from '../shell/layout'
@@ -28,7 +29,7 @@ export function ComparePage() {
         {!a || !b ? (
           <div className="panel">
             <Empty title="Choose two executions">
-              Pick them above by id, tick two in the list of{' '}
+              Choose them above, tick two in the list of{' '}
               <Link href="/executions" className="text-accent hover:underline">
                 executions
               </Link>
@@ -46,51 +47,113 @@ export function ComparePage() {
 }
 
 function ExecutionPicker({ a, b }: { a: string; b: string }) {
-  const [first, setFirst] = useState(a)
-  const [second, setSecond] = useState(b)
   const [, go] = useLocation()
-  const recent = useQuery(executions({ limit: 50 }))
-  const now = useNow()
+  const show = (first: string, second: string) => go(`/compare?a=${first}&b=${second}`)
+  const path = useQuery({ ...execution(a || b), enabled: Boolean(a || b) }).data?.playbook.path
   return (
-    <form
-      className="flex flex-wrap items-center gap-2 px-4 pb-3"
-      onSubmit={(event) => {
-        event.preventDefault()
-        go(`/compare?a=${first.trim()}&b=${second.trim()}`)
-      }}
-    >
-      <input
-        className="field w-80 max-w-full font-mono text-xs"
-        aria-label="First execution"
-        placeholder="a: execution id"
-        list="recent"
-        value={first}
-        onChange={(event) => setFirst(event.target.value)}
-        data-search
+    <div className="flex flex-wrap items-start gap-2 px-4 pb-3">
+      <Picker
+        label="First execution"
+        mark="a"
+        id={a}
+        other={b}
+        like={path}
+        onPick={(id) => show(id, b)}
+        first
       />
-      <input
-        className="field w-80 max-w-full font-mono text-xs"
-        aria-label="Second execution"
-        placeholder="b: execution id"
-        list="recent"
-        value={second}
-        onChange={(event) => setSecond(event.target.value)}
-      />
-      <datalist id="recent">
-        {recent.data?.items.map((item) => (
-          <option
-            key={item.execution_id}
-            value={item.execution_id}
-          >{`${item.playbook.path}, ${item.status}, ${ago(item.requested_at, now)}`}</option>
-        ))}
-      </datalist>
-      <Button type="submit" kind="primary" disabled={!first || !second}>
-        Compare
-      </Button>
-      <Button onClick={() => go(`/compare?a=${second}&b=${first}`)} disabled={!first || !second}>
+      <Picker label="Second execution" mark="b" id={b} other={a} like={path} onPick={(id) => show(a, id)} />
+      <Button onClick={() => show(b, a)} disabled={!a || !b}>
         Swap
       </Button>
-    </form>
+    </div>
+  )
+}
+
+const words = (item: ExecutionItem, now: number): string =>
+  `${item.playbook.path} · ${item.status} · ${ago(item.requested_at, now)} · ${shortId(item.execution_id)}`
+
+/** One of the two, chosen among the newest; with the other one there, those of its playbook come first. */
+function Picker({
+  label,
+  mark,
+  id,
+  other,
+  like,
+  onPick,
+  first = false,
+}: {
+  label: string
+  mark: string
+  id: string
+  other: string
+  like: string | undefined
+  onPick: (id: string) => void
+  first?: boolean
+}) {
+  const now = useNow()
+  const [text, setText] = useState<string | null>(null)
+  const chosen = useQuery({ ...execution(id), enabled: Boolean(id) }).data
+  const wanted = text?.trim() ?? ''
+  const found = useQuery({
+    ...executions({ limit: 30, ...(wanted ? { text: wanted } : like ? { path: like } : {}) }),
+    enabled: text !== null,
+  })
+  const choices = found.data?.items.filter((item) => item.execution_id !== other)
+  const shown =
+    text ?? (chosen ? `${chosen.playbook.path} · ${chosen.status} · ${ago(chosen.requested_at, now)}` : id)
+  const pick = (next: string) => {
+    setText(null)
+    onPick(next)
+  }
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it closes when what is inside of it is left
+    <div
+      className="relative w-96 max-w-full"
+      onBlur={(event) => {
+        if (!event.currentTarget.contains(event.relatedTarget)) setText(null)
+      }}
+      onKeyDown={(event) => event.key === 'Escape' && setText(null)}
+    >
+      <input
+        className="field w-full"
+        role="combobox"
+        aria-label={label}
+        aria-expanded={text !== null}
+        aria-controls={`picks-${mark}`}
+        placeholder={`${mark}: choose an execution`}
+        value={shown}
+        onFocus={() => setText('')}
+        onChange={(event) => setText(event.target.value)}
+        {...(first ? { 'data-search': '' } : {})}
+      />
+      {text !== null && (
+        <div
+          id={`picks-${mark}`}
+          role="listbox"
+          aria-label={`${label}: choices`}
+          className="panel absolute inset-x-0 z-30 mt-1 max-h-80 overflow-auto p-1 shadow-lg"
+        >
+          {choices?.map((item) => (
+            <button
+              key={item.execution_id}
+              type="button"
+              role="option"
+              aria-selected={item.execution_id === id}
+              title={item.execution_id}
+              className={classes(
+                'flex w-full items-center gap-2 rounded px-2 py-1 text-left hover:bg-sunken',
+                item.execution_id === id && 'bg-accent-soft',
+              )}
+              onClick={() => pick(item.execution_id)}
+            >
+              <StatusIcon status={item.status} />
+              <span className="min-w-0 flex-1 truncate">{words(item, now)}</span>
+            </button>
+          ))}
+          {choices?.length === 0 && <p className="px-2 py-1 text-ink-3">No execution matches</p>}
+        </div>
+      )}
+    </div>
   )
 }
 
@@ -114,6 +177,12 @@ function DiffView({ diff: answer }: { diff: Diff }) {
               : 'They differ.'}
         </span>
       </div>
+      {answer.kept.length > 0 && (
+        <p className="text-ink-2">
+          Kept from the execution before, and so not compared:{' '}
+          <span className="font-medium">{answer.kept.join(', ')}</span>
+        </p>
+      )}
       <Path lines={answer.path} leftOut={answer.left_out.path ?? 0} />
       <Section title="Time of each step" empty={Object.keys(answer.timing_ms).length === 0}>
         <table className="w-full border-collapse">

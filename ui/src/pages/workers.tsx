@@ -53,16 +53,16 @@ function Pool({ pool, items }: { pool: string; items: WorkerItem[] }) {
           {items.length} {items.length === 1 ? 'worker' : 'workers'} · {running} of {slots} slots in use
         </span>
       </h2>
-      <table className="w-full border-collapse max-sm:block">
+      <table className="w-full border-collapse max-sm:block sm:min-w-220 sm:table-fixed">
         <thead className="max-sm:hidden">
           <tr className="border-b border-line">
-            <th className="th">Worker</th>
-            <th className="th">State</th>
-            <th className="th w-40">Slots</th>
-            <th className="th text-right">Finished</th>
-            <th className="th text-right">Per minute</th>
-            <th className="th">Up for</th>
-            <th className="th">Heard of</th>
+            <th className="th w-[24%]">Worker</th>
+            <th className="th w-24">State</th>
+            <th className="th w-36">Slots</th>
+            <th className="th w-22 text-right">Finished</th>
+            <th className="th w-24 text-right">Per minute</th>
+            <th className="th w-28">Up for</th>
+            <th className="th w-24">Heard of</th>
             <th className="th">Has in hand</th>
           </tr>
         </thead>
@@ -82,9 +82,12 @@ function Row({ item }: { item: WorkerItem }) {
   const minutes = Math.max(1 / 60, (now - Date.parse(item.started_at)) / 60_000)
   return (
     <tr className="border-b border-line last:border-0 max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:py-1">
-      <td className="td font-mono text-xs max-sm:w-full max-sm:[overflow-wrap:anywhere] sm:whitespace-nowrap">
+      <td
+        className="td font-mono text-xs max-sm:w-full max-sm:[overflow-wrap:anywhere] sm:truncate"
+        title={item.worker_id}
+      >
         {item.worker_id}
-        <span className="block font-sans text-ink-3">
+        <span className="block font-sans text-ink-3 sm:truncate">
           {[item.host, item.version].filter(Boolean).join(' · ')}
         </span>
       </td>

@@ -184,6 +184,16 @@ def test_durations_are_of_runs_that_ended():
     assert found.step_durations() == [("a", 20)]
 
 
+def test_what_was_called_off_has_not_failed():
+    called_off = {"kind": "cancelled", "message": "execution cancelled"}
+    output = {"status": "error", "error": called_off}
+    run_end = Event("step.failed", 9, "w", "a.1", data={"error": called_off})
+    (line,) = read(*BEGIN, task("started", 6), task("done", 8, output=output), run_end)["runs"]
+    assert (line["status"], line["tasks"][0]["status"]) == ("cancelled", "cancelled")
+    (line,) = read(*BEGIN, ended("a.1", 9, "step.failed"))["runs"]
+    assert line["status"] == "failed"
+
+
 def test_the_time_that_a_run_waited_for_somebody_is_not_its_own():
     found = Timeline()
     waits = [task("started", 10), parked(12, "t", "signal"), task("done", 900, output={"status": "ok"})]

@@ -46,14 +46,31 @@ export function useRetry(id: string): () => void {
     )
 }
 
+/** The way to the text of the playbook at the step that failed, and to a rerun from there. */
+export function FixLink({ summary, step }: { summary: Execution; step: string }) {
+  const { path, version } = summary.playbook
+  const query = `version=${version ?? ''}&fix=${summary.execution_id}&step=${encodeURIComponent(step)}`
+  return (
+    <Link
+      href={`/playbooks/${path}?${query}`}
+      className={classes(
+        'inline-flex h-7.5 items-center rounded-[5px] border border-line-strong bg-panel px-2.5',
+        'font-medium hover:bg-sunken',
+      )}
+    >
+      Fix and rerun
+    </Link>
+  )
+}
+
 export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] }) {
   const id = summary.execution_id
   const act = useAction(id)
   const [open, setOpen] = useState<'cancel' | 'rerun' | 'signal' | 'run' | null>(null)
+  const [more, setMore] = useState(false) // where there is no room for all of them
   const over = ENDED.has(summary.status)
   const retry = useRetry(id)
   const failedStep = summary.error?.step
-  const { path, version } = summary.playbook
   return (
     <>
       {(summary.status === 'running' || summary.status === 'waiting') && (
@@ -94,25 +111,20 @@ export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] 
           {summary.status === 'failed' ? 'Retry from failure' : 'Go on from here'}
         </Button>
       )}
-      {failedStep && (
+      {failedStep && <FixLink summary={summary} step={failedStep} />}
+      <span className={more ? 'contents' : 'hidden sm:contents'}>
+        {over && <Button onClick={() => setOpen('rerun')}>Rerun from step</Button>}
+        <Button onClick={() => setOpen('run')}>New run</Button>
         <Link
-          href={`/playbooks/${path}?version=${version ?? ''}&fix=${id}&step=${encodeURIComponent(failedStep)}`}
-          className={classes(
-            'inline-flex h-7.5 items-center rounded-[5px] border border-line-strong bg-panel px-2.5',
-            'font-medium hover:bg-sunken',
-          )}
+          href={`/compare?a=${id}${summary.retry_of ? `&b=${summary.retry_of}` : ''}`}
+          className="inline-flex h-7.5 items-center rounded-[5px] px-2 text-ink-2 hover:bg-sunken"
         >
-          Fix and rerun
+          Compare
         </Link>
-      )}
-      {over && <Button onClick={() => setOpen('rerun')}>Rerun from step</Button>}
-      <Button onClick={() => setOpen('run')}>New run</Button>
-      <Link
-        href={`/compare?a=${id}${summary.retry_of ? `&b=${summary.retry_of}` : ''}`}
-        className="inline-flex h-7.5 items-center rounded-[5px] px-2 text-ink-2 hover:bg-sunken"
-      >
-        Compare
-      </Link>
+      </span>
+      <Button kind="quiet" className="sm:hidden" aria-expanded={more} onClick={() => setMore(!more)}>
+        {more ? 'Less' : 'More'}
+      </Button>
       {open === 'cancel' && !over && (
         <CancelDialog
           many={1}

@@ -5,14 +5,21 @@ import type { Json, RunOutput, Writer } from '../../api/types'
 import { classes } from '../../design/classes'
 import { ErrorDetails } from '../../design/error-details'
 import { Empty, QueryView } from '../../design/states'
-import { StatusIcon } from '../../design/status'
+import { StatusIcon, softOf } from '../../design/status'
 import { exact } from '../../design/time'
 import { Tree } from '../../design/tree'
 import type { Open } from './page'
 import { Preview } from './preview'
 import { useParameter } from './url-parameters'
 
-export function DataTab({ id, at, open }: { id: string; at: number | undefined; open: Open }) {
+interface Props {
+  id: string
+  at: number | undefined
+  failed: boolean
+  open: Open
+}
+
+export function DataTab({ id, at, failed, open }: Props) {
   const dataQuery = useQuery(dataView(id, at))
   const [run, choose] = useParameter('run')
   return (
@@ -41,7 +48,7 @@ export function DataTab({ id, at, open }: { id: string; at: number | undefined; 
               )}
             </Block>
           </div>
-          <Outputs outputs={data.outputs} selected={run} choose={choose} />
+          <Outputs outputs={data.outputs} failed={failed} selected={run} choose={choose} />
         </div>
       )}
     </QueryView>
@@ -75,22 +82,26 @@ function WriterLink({ writer, open }: { writer: Writer | undefined; open: Open }
   )
 }
 
-/** The newest output; of an execution that failed, the one that it failed with and not one that was cut off by it. */
-const defaultOutput = (outputs: RunOutput[]): RunOutput | undefined =>
-  outputs.at(-1)?.error?.kind === 'cancelled'
-    ? (outputs.findLast((output) => output.error && output.error.kind !== 'cancelled') ?? outputs.at(-1))
-    : outputs.at(-1)
+/** How a run ended: one that was called off has not failed of itself. */
+const outcome = (output: RunOutput): string =>
+  output.error?.kind === 'cancelled' ? 'cancelled' : output.status
+
+/** What one came to see: of an execution that failed, what failed and not what was cut off by it. */
+const defaultOutput = (outputs: RunOutput[], failed: boolean): RunOutput | undefined =>
+  (failed ? outputs.findLast((output) => outcome(output) === 'failed') : undefined) ?? outputs.at(-1)
 
 function Outputs({
   outputs,
+  failed,
   selected,
   choose,
 }: {
   outputs: RunOutput[]
+  failed: boolean
   selected: string
   choose: (run: string) => void
 }) {
-  const current = outputs.find((output) => output.run === selected) ?? defaultOutput(outputs)
+  const current = outputs.find((output) => output.run === selected) ?? defaultOutput(outputs, failed)
   return (
     <section className="panel flex min-w-0 flex-col self-start">
       <h2 className="border-b border-line px-3 py-1.5 font-medium">
@@ -116,7 +127,7 @@ function Outputs({
                   output === current ? 'border-accent bg-accent-soft' : 'border-line hover:bg-sunken',
                 )}
               >
-                <StatusIcon status={output.status} size={11} />
+                <StatusIcon status={outcome(output)} size={11} />
                 <span className="truncate">{output.run}</span>
               </button>
             ))}
@@ -125,8 +136,9 @@ function Outputs({
             {current.error && (
               <p
                 className={classes(
-                  'mb-2 max-h-60 overflow-auto rounded-md bg-failed-soft px-2 py-1',
+                  'mb-2 max-h-60 overflow-auto rounded-md px-2 py-1',
                   'break-words [overflow-wrap:anywhere]',
+                  softOf(outcome(current)),
                 )}
               >
                 <span className="font-medium">{current.error.kind}</span> {current.error.message}

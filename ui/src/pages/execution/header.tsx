@@ -39,7 +39,7 @@ export function Header({ summary, history, inside, link, children }: Props) {
         {link}
         <div className="ml-auto flex flex-wrap items-center gap-2">{children}</div>
       </div>
-      <div className="flex flex-wrap items-center gap-x-4 gap-y-0.5 text-xs text-ink-2">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-0.5 text-xs text-ink-2 sm:gap-x-4">
         <span className="inline-flex items-center font-mono" title={summary.execution_id}>
           {shortId(summary.execution_id)}
           <CopyIcon text={summary.execution_id} label="Copy the id" />
@@ -51,9 +51,11 @@ export function Header({ summary, history, inside, link, children }: Props) {
           <Took from={summary.requested_at} to={summary.ended_at} ms={summary.duration_ms} />
         </Fact>
         {summary.by && <Fact name="by">{summary.by}</Fact>}
-        <Fact name="steps">{summary.counts.steps}</Fact>
-        <Fact name="tasks">{count(summary.counts.tasks)}</Fact>
-        {summary.counts.iterations > 0 && <Fact name="iterations">{count(summary.counts.iterations)}</Fact>}
+        <span className="hidden gap-x-4 sm:flex">
+          <Fact name="steps">{summary.counts.steps}</Fact>
+          <Fact name="tasks">{count(summary.counts.tasks)}</Fact>
+          {summary.counts.iterations > 0 && <Fact name="iterations">{count(summary.counts.iterations)}</Fact>}
+        </span>
         {parent && (
           <Fact name="child of">
             <ExecutionLink id={parent} />
@@ -256,14 +258,14 @@ function Children({ items }: { items: ExecutionItem[] }) {
       <ul
         className={classes(
           'panel absolute inset-x-4 z-30 mt-1 max-h-72 overflow-auto p-1.5 shadow-lg',
-          'sm:inset-x-auto sm:left-0 sm:min-w-72',
+          'sm:inset-x-auto sm:left-0 sm:w-max sm:max-w-[60vw] sm:min-w-72',
         )}
       >
         {items.map((item) => (
           <li key={item.execution_id} className="flex items-center gap-2 px-1.5 py-1">
-            <StatusBadge status={item.status} />
+            <StatusBadge status={markOf(item.status, item.failed_iterations)} label={item.status} />
             <ExecutionLink id={item.execution_id} />
-            <span className="truncate">{item.playbook.path}</span>
+            <span className="[overflow-wrap:anywhere]">{item.playbook.path}</span>
           </li>
         ))}
       </ul>

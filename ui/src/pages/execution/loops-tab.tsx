@@ -2,8 +2,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
-import { iterationFailure, loop } from '../../api/queries'
-import type { Execution, LoopView } from '../../api/types'
+import { iteration, loop } from '../../api/queries'
+import type { Execution, Json, LoopView } from '../../api/types'
 import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
 import { ErrorDetails } from '../../design/error-details'
@@ -11,9 +11,10 @@ import { count } from '../../design/number'
 import { Empty, QueryView } from '../../design/states'
 import { StatusBadge } from '../../design/status'
 import { duration } from '../../design/time'
-import { useAction } from './actions'
+import { FixLink, useAction } from './actions'
 import { HeatMap, MARKS } from './heat-map'
 import type { Open } from './page'
+import { Preview } from './preview'
 import { useParameter } from './url-parameters'
 
 export function LoopsTab({
@@ -68,7 +69,7 @@ function LoopPanel({
 }) {
   const loopQuery = useQuery(loop(id, run))
   const [by, setBy] = useState<'state' | 'duration'>('state')
-  const [selected, setSelected] = useState<number | null>(null)
+  const [chosen, setSelected] = useState<number | null>(null)
   const act = useAction(id)
   const [, go] = useLocation()
   const rerun = () =>
@@ -82,48 +83,66 @@ function LoopPanel({
     )
   return (
     <QueryView query={loopQuery} what="Reading the iterations">
-      {(view) => (
-        <div className="flex min-h-0 flex-1 flex-col gap-2 px-4 py-2">
-          <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-            {children}
-            <Counts view={view} />
-            <div
-              role="radiogroup"
-              aria-label="Coloured by"
-              className="flex rounded-[5px] border border-line-strong"
-            >
-              {(['state', 'duration'] as const).map((kind) => (
-                <button
-                  key={kind}
-                  type="button"
-                  role="radio"
-                  aria-checked={by === kind}
-                  className={classes(
-                    'px-2 py-0.5 text-xs first:rounded-l last:rounded-r',
-                    by === kind ? 'bg-accent text-on-accent' : 'text-ink-2 hover:bg-sunken',
-                  )}
-                  onClick={() => setBy(kind)}
-                >
-                  {kind}
-                </button>
-              ))}
+      {(view) => {
+        const selected = chosen ?? firstFailed(view)
+        return (
+          <div className="flex min-h-0 flex-1 flex-col gap-2 px-4 py-2">
+            <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
+              {children}
+              <Counts view={view} />
+              <div
+                role="radiogroup"
+                aria-label="Coloured by"
+                className="flex rounded-[5px] border border-line-strong"
+              >
+                {(['state', 'duration'] as const).map((kind) => (
+                  <button
+                    key={kind}
+                    type="button"
+                    role="radio"
+                    aria-checked={by === kind}
+                    className={classes(
+                      'px-2 py-0.5 text-xs first:rounded-l last:rounded-r',
+                      by === kind ? 'bg-accent text-on-accent' : 'text-ink-2 hover:bg-sunken',
+                    )}
+                    onClick={() => setBy(kind)}
+                  >
+                    {kind}
+                  </button>
+                ))}
+              </div>
+              <Jump view={view} onJump={setSelected} />
+              {view.counts.failed > 0 && summary.ended_at !== null && (
+                <Button icon="retry" disabled={act.isPending} onClick={rerun}>
+                  Rerun {count(view.counts.failed)} failed
+                </Button>
+              )}
+              {by === 'duration' && <Times view={view} />}
             </div>
-            <Jump view={view} onJump={setSelected} />
-            {view.counts.failed > 0 && summary.ended_at !== null && (
-              <Button icon="retry" disabled={act.isPending} onClick={rerun}>
-                Rerun {count(view.counts.failed)} failed
-              </Button>
-            )}
-            {by === 'duration' && <Times view={view} />}
+            <div className="flex min-h-72 flex-1 flex-col gap-3 lg:min-h-0 lg:flex-row">
+              <HeatMap view={view} by={by} selected={selected} choose={setSelected} />
+              {selected !== null && (
+                <Iteration
+                  key={selected}
+                  id={id}
+                  view={view}
+                  index={selected}
+                  summary={summary}
+                  open={open}
+                />
+              )}
+            </div>
           </div>
-          <div className="flex min-h-72 flex-1 flex-col gap-3 lg:min-h-0 lg:flex-row">
-            <HeatMap view={view} by={by} selected={selected} choose={setSelected} />
-            {selected !== null && <Iteration id={id} view={view} index={selected} open={open} />}
-          </div>
-        </div>
-      )}
+        )
+      }}
     </QueryView>
   )
+}
+
+/** What one came to see: of a loop in which iterations failed, the first of them. */
+const firstFailed = (view: LoopView): number | null => {
+  const index = view.marks.indexOf('f')
+  return index >= 0 ? index : null
 }
 
 /** The step that a run belongs to. */
@@ -195,18 +214,28 @@ function Jump({ view, onJump }: { view: LoopView; onJump: (index: number) => voi
   )
 }
 
-function IterationDetails({ id, step, index }: { id: string; step: string; index: number }) {
-  const failureQuery = useQuery(iterationFailure(id, step, index))
-  const error = failureQuery.data?.items.at(-1)?.data.error as { details?: unknown } | undefined
-  return <ErrorDetails details={error?.details} />
-}
-
-function Iteration({ id, view, index, open }: { id: string; view: LoopView; index: number; open: Open }) {
+function Iteration({
+  id,
+  view,
+  index,
+  summary,
+  open,
+}: {
+  id: string
+  view: LoopView
+  index: number
+  summary: Execution
+  open: Open
+}) {
+  const iterationQuery = useQuery(iteration(id, view.run, index, view.marks[index] ?? 'p'))
   const error = view.errors[index]
   const took = view.took[index] ?? -1
   const started = view.started[index] ?? -1
   return (
-    <aside aria-label={`Iteration ${index}`} className="panel w-full shrink-0 self-start p-3 lg:w-80">
+    <aside
+      aria-label={`Iteration ${index}`}
+      className="panel w-full shrink-0 self-start overflow-auto p-3 lg:max-h-full lg:w-96"
+    >
       <h3 className="mb-1.5 flex items-center gap-2 font-semibold">
         Iteration {count(index)} <StatusBadge status={MARKS[view.marks[index] ?? 'p'] ?? 'queued'} />
       </h3>
@@ -223,12 +252,37 @@ function Iteration({ id, view, index, open }: { id: string; view: LoopView; inde
           <span className="font-medium">{error.kind}</span> {error.message}
         </p>
       )}
-      {error && <IterationDetails id={id} step={view.step} index={index} />}
-      <div className="mt-2 flex gap-1.5">
+      <QueryView query={iterationQuery} what="Reading the iteration">
+        {(one) => (
+          <>
+            <Part title="Item">
+              <Preview data={one.item as Json} stored={null} />
+            </Part>
+            {one.error && <ErrorDetails details={one.error.details} />}
+            {view.marks[index] === 'd' && (
+              <Part title="Output">
+                <Preview data={one.output as Json} stored={one.ref} />
+              </Part>
+            )}
+          </>
+        )}
+      </QueryView>
+      <div className="mt-2 flex flex-wrap gap-1.5">
+        {error && summary.ended_at !== null && <FixLink summary={summary} step={view.step} />}
         <Button onClick={() => open('events', { step: view.step, iteration: String(index) })}>
           Its events
         </Button>
+        <Button onClick={() => open('logs', { step: view.step })}>Logs</Button>
       </div>
     </aside>
+  )
+}
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section aria-label={title} className="my-2 min-w-0">
+      <h4 className="label-text mb-0.5">{title}</h4>
+      <div className="max-h-72 overflow-auto rounded-md border border-line px-2 py-1.5">{children}</div>
+    </section>
   )
 }

@@ -109,7 +109,9 @@ export function ExecutionPage({ id, tab }: { id: string; tab: string | undefined
         {current === 'timeline' && <TimelineTab id={id} open={open} />}
         {current === 'loops' && <LoopsTab id={id} runs={loops} summary={summary} open={open} />}
         {current === 'events' && <EventsTab id={id} last={last} live={pulse.link === 'live'} />}
-        {current === 'data' && <DataTab id={id} at={moment} open={open} />}
+        {current === 'data' && (
+          <DataTab id={id} at={moment} failed={summary.status === 'failed'} open={open} />
+        )}
         {current === 'logs' && <LogsTab id={id} />}
         {current === 'why' && (
           <WhyTab

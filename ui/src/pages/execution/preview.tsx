@@ -14,8 +14,62 @@ const PAGE = 50
 
 export function Preview({ data, stored }: { data: Json; stored: StoredRef | null }) {
   if (data === null && stored) return <StoredValue stored={stored} />
+  const answer = sqlAnswer(data)
+  if (answer) return <SqlAnswer answer={answer} stored={stored} />
   return <Value value={data} total={Array.isArray(data) ? data.length : null} />
 }
+
+interface Statement {
+  rows: Obj[] | null
+  row_count: number | null
+  columns: string[]
+}
+
+/** What a SQL kind answers: the rows of each statement that gave any, however the answer names them. */
+export function sqlAnswer(value: Json): Statement[] | null {
+  const statement = statementOf(value)
+  if (!statement) return null
+  const all = (value as Obj).statements
+  if (!Array.isArray(all) || all.length < 2) return [statement]
+  return all.map(statementOf).filter((one): one is Statement => one !== null)
+}
+
+function statementOf(value: Json): Statement | null {
+  if (!value || typeof value !== 'object' || Array.isArray(value)) return null
+  const { rows, row_count, columns } = value
+  if (!Array.isArray(columns) || !('row_count' in value)) return null
+  if (rows !== null && !Array.isArray(rows)) return null
+  return {
+    rows: rows as Obj[] | null,
+    row_count: typeof row_count === 'number' ? row_count : null,
+    columns: columns.map(String),
+  }
+}
+
+function SqlAnswer({ answer, stored }: { answer: Statement[]; stored: StoredRef | null }) {
+  return (
+    <div className="flex flex-col gap-3">
+      {answer.map((statement, index) => (
+        <section key={index} aria-label={answer.length > 1 ? `Statement ${index + 1}` : 'Rows'}>
+          {answer.length > 1 && <h4 className="label-text mb-0.5">statement {index + 1}</h4>}
+          {statement.rows === null && stored ? (
+            <StoredValue stored={stored} />
+          ) : statement.columns.length === 0 ? (
+            <p className="text-ink-2">{countRows(statement.row_count ?? 0)} changed</p>
+          ) : (
+            <Rows
+              rows={statement.rows ?? []}
+              total={statement.row_count ?? statement.rows?.length ?? 0}
+              columns={statement.columns}
+            />
+          )}
+        </section>
+      ))}
+    </div>
+  )
+}
+
+const countRows = (many: number): string => `${count(many)} ${many === 1 ? 'row' : 'rows'}`
 
 function StoredValue({ stored }: { stored: StoredRef }) {
   const [offset, setOffset] = useState(0)
@@ -83,10 +137,10 @@ function rowsOf(value: Json): Obj[] | null {
     : null
 }
 
-function Rows({ rows, total }: { rows: Obj[]; total: number }) {
+function Rows({ rows, total, columns: given }: { rows: Obj[]; total: number; columns?: string[] }) {
   const [limit, setLimit] = useState(PAGE)
   const [plot, setPlot] = useState(false)
-  const columns = [...new Set(rows.slice(0, 200).flatMap((row) => Object.keys(row)))].slice(0, 40)
+  const columns = (given ?? [...new Set(rows.slice(0, 200).flatMap((row) => Object.keys(row)))]).slice(0, 40)
   const numeric = columns.filter(
     (name) =>
       rows.every((row) => row[name] === null || row[name] === undefined || typeof row[name] === 'number') &&
@@ -95,7 +149,7 @@ function Rows({ rows, total }: { rows: Obj[]; total: number }) {
   return (
     <div>
       <p className="mb-1.5 flex items-center gap-3 text-xs text-ink-3">
-        {count(total)} rows
+        {countRows(total)}
         {numeric.length > 0 && (
           <button type="button" className="text-accent hover:underline" onClick={() => setPlot(!plot)}>
             {plot ? 'hide the plot' : 'plot'}

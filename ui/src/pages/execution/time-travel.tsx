@@ -42,7 +42,7 @@ export function TimeTravel({ id, last, at, move, live }: Props) {
   return (
     <div className={`border-b border-line px-4 py-1.5 ${at === undefined ? '' : 'bg-accent-soft'}`}>
       <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
-        <span className="label-text">Time travel</span>
+        <span className="label-text max-sm:sr-only">Time travel</span>
         <button
           type="button"
           aria-label="One event back"
@@ -83,7 +83,7 @@ export function TimeTravel({ id, last, at, move, live }: Props) {
             </Button>
           )}
           <Button kind="quiet" aria-expanded={evaluating} onClick={() => setEvaluating(!evaluating)}>
-            {'{{ }} evaluate'}
+            {'{{ }}'} <span className="max-sm:sr-only">evaluate</span>
           </Button>
         </span>
       </div>
@@ -119,6 +119,9 @@ function TemplateBox({ id, at, onClose }: { id: string; at: number | undefined; 
         <input
           className="field flex-1 font-mono text-xs"
           aria-label="Template"
+          // biome-ignore lint/a11y/noAutofocus: the button that was pressed opened this field
+          autoFocus
+          onFocus={(event) => event.target.select()}
           value={template}
           onChange={(event) => setTemplate(event.target.value)}
           spellCheck={false}

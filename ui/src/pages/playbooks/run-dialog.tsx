@@ -5,6 +5,7 @@ import { useLocation } from 'wouter'
 import { post } from '../../api/client'
 import type { Obj } from '../../api/types'
 import { Button, Dialog } from '../../design/controls'
+import { type Schema, schemaOf } from '../../design/form'
 import { Failure, QueryView } from '../../design/states'
 import { declaredWorkload, WorkloadFields } from './workload'
 
@@ -21,12 +22,16 @@ export function RunDialog({ path, version = null, text, workload, onClose }: Pro
   return (
     <Dialog title={`Run ${path}`} onClose={onClose}>
       <QueryView query={defaultsQuery} what="Reading the playbook">
-        {(workloadDefaults) => (
+        {({ defaults, schema }) => (
           <RunForm
             path={path}
             version={version}
             {...(text === undefined ? {} : { text })}
-            defaults={{ ...workloadDefaults, ...workload }}
+            schema={{
+              ...schema,
+              properties: { ...schemaOf(without$schema(workload)).properties, ...schema.properties },
+            }}
+            defaults={{ ...defaults, ...without$schema(workload) }}
             onClose={onClose}
           />
         )}
@@ -35,16 +40,21 @@ export function RunDialog({ path, version = null, text, workload, onClose }: Pro
   )
 }
 
+/** The workload of an execution whose playbook carries a schema has that schema too. */
+const without$schema = ({ $schema: _, ...workload }: Obj = {}): Obj => workload
+
 function RunForm({
   path,
   version,
   text,
+  schema,
   defaults,
   onClose,
 }: {
   path: string
   version: number | null
   text?: string
+  schema: Schema
   defaults: Obj
   onClose: () => void
 }) {
@@ -76,7 +86,7 @@ function RunForm({
         run.mutate()
       }}
     >
-      <WorkloadFields defaults={defaults} value={value} onChange={setValue} />
+      <WorkloadFields schema={schema} value={value} onChange={setValue} />
       {run.error && <Failure error={run.error} />}
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Not now</Button>

@@ -3,9 +3,10 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { get, post } from '../../api/client'
 import type { Obj } from '../../api/types'
-import { JsonField, SchemaForm, schemaOf } from '../../design/form'
+import { JsonField, type Schema, SchemaForm } from '../../design/form'
 import { Loading } from '../../design/states'
 import { overrides } from './overrides'
+import { declared } from './workload-schema'
 
 /** What a playbook declares: that of a text, else of a registered version. */
 export const declaredWorkload = (path: string, version: number | null = null, text?: string) =>
@@ -13,20 +14,21 @@ export const declaredWorkload = (path: string, version: number | null = null, te
     queryKey: ['workload-of', path, version, text],
     queryFn: async () => {
       const source = text ?? (await get('/catalog/{path}', { path }, { version })).text
-      return (await post('/graph', {}, { playbook: source, strict: false })).workload as Obj
+      const { workload } = await post('/graph', {}, { playbook: source, strict: false })
+      return declared(workload as Obj, source)
     },
     gcTime: 0,
   })
 
 interface Props {
-  defaults: Obj
+  schema: Schema
   value: Obj
   onChange: (value: Obj) => void
 }
 
-export function WorkloadFields({ defaults, value, onChange }: Props) {
+export function WorkloadFields({ schema, value, onChange }: Props) {
   const [raw, setRaw] = useState(false)
-  const empty = Object.keys(defaults).length === 0
+  const empty = Object.keys(schema.properties ?? {}).length === 0
   return (
     <>
       <div className="flex items-center justify-between">
@@ -53,7 +55,7 @@ export function WorkloadFields({ defaults, value, onChange }: Props) {
           rows={10}
         />
       ) : (
-        <SchemaForm schema={schemaOf(defaults)} value={value} onChange={(next) => onChange(next as Obj)} />
+        <SchemaForm schema={schema} value={value} onChange={(next) => onChange(next as Obj)} />
       )}
     </>
   )
@@ -73,14 +75,19 @@ export function WorkloadOverrides({
   const defaultsQuery = useQuery(declaredWorkload(path))
   const [values, setValues] = useState<Obj>({})
   if (defaultsQuery.isPending) return <Loading what="Reading the playbook" />
-  const { [besides ?? '']: _, ...defaults } = defaultsQuery.data ?? {}
+  const { [besides ?? '']: _, ...defaults } = defaultsQuery.data?.defaults ?? {}
+  const { [besides ?? '']: __, ...properties } = defaultsQuery.data?.schema.properties ?? {}
   const change = (value: Obj) => {
     setValues(value)
     onChange(overrides(defaults, value))
   }
   return (
     <div className="flex flex-col gap-2">
-      <WorkloadFields defaults={defaults} value={{ ...defaults, ...values }} onChange={change} />
+      <WorkloadFields
+        schema={{ type: 'object', properties }}
+        value={{ ...defaults, ...values }}
+        onChange={change}
+      />
       {Object.keys(defaults).length > 0 && (
         <p className="text-xs text-ink-3">What is left as it is follows the playbook.</p>
       )}
