@@ -39,15 +39,17 @@ class TaskOutput:
         self._before = 0  # bytes that have
         self._lost = 0
         self._newest = 0  # when its newest line came
-        self._cut = False  # the beginning of the next line was left out
+        self._held: dict[int, bytes] = {}  # the newest part of an output that comes too fast
 
     def write(self, data: bytes, stream: int = 1) -> None:
-        """Take bytes of one of its outputs; too many are counted and left out."""
+        """Take bytes of one of its outputs; of too many the newest stay, the others are counted."""
         if self.pending > PENDING_BYTES or self._sender.pending > PENDING_MOST:
-            self._leave_out(data, stream)
+            self._hold(data, stream)
             return
-        if self._cut:
-            self._cut, data = False, data.partition(b"\n")[2]
+        self._release()
+        self._split(data, stream)
+
+    def _split(self, data: bytes, stream: int) -> None:
         splitter = self._splitters.get(stream)
         if splitter is None:
             splitter = self._splitters[stream] = LineSplitter()
@@ -55,6 +57,7 @@ class TaskOutput:
 
     def end(self) -> None:
         """The call is over."""
+        self._release()
         self._add([text for splitter in self._splitters.values() for text in splitter.end()])
         self._splitters.clear()
         if self._lines or self._lost:
@@ -74,10 +77,22 @@ class TaskOutput:
         self.pending += size
         return size
 
-    def _leave_out(self, data: bytes, stream: int) -> None:
-        self._lost += data.count(b"\n")
-        self._cut = not data.endswith(b"\n")
-        self._splitters.pop(stream, None)
+    def _hold(self, data: bytes, stream: int) -> None:
+        """Keep a part until there is room; the one before it, and the line that it broke off in, are lost."""
+        before = self._held.get(stream)
+        if before is not None:
+            self._lost += before.count(b"\n")
+            self._splitters.pop(stream, None)
+            if not before.endswith(b"\n"):
+                _, end, data = data.partition(b"\n")
+                self._lost += len(end)
+        self._held[stream] = data
+
+    def _release(self) -> None:
+        if self._held:
+            held, self._held = self._held, {}
+            for stream, data in held.items():
+                self._split(data, stream)
 
     def take(self, most: int) -> PrintedLines | None:
         """What is to go out now, about so many bytes of it, without secrets; None when there is nothing."""

@@ -107,6 +107,28 @@ async def test_lines_of_children_are_read_along_on_demand(tmp_path: Path) -> Non
         assert texts(await lines(made, ran.execution_id, unseen)) == ["parent"]
 
 
+async def test_lines_of_a_child_that_begins_late_are_not_missed(tmp_path: Path) -> None:
+    """Its parent goes on printing, and ends, before anyone has looked for children again."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    late = CALLS.replace("print('parent')", "print('parent')\\nopen(gate).read()").replace(
+        "input: {code", f'input: {{gate: "{gate}", code'
+    )
+    last = "        - {name: last, kind: python, input: {code: \"print('last')\"}}\n"
+    async with engine(tmp_path) as made:
+        await made.front.register(CHILD)
+        execution_id = await begin(made, playbook(late.rstrip() + "\n" + last))
+        seen: list[str] = []
+        following = made.front.follow_logs(execution_id, FindLines(children=True))
+        async with asyncio.timeout(60), aclosing(following) as pages:
+            async for page in pages:
+                if page["items"] and not seen:
+                    await asyncio.to_thread(gate.write_text, "go on")
+                seen += texts(page["items"])
+        await finish(made, execution_id)
+    assert sorted(seen) == ["child", "last", "parent"]
+
+
 @pytest.mark.parametrize("limit", [1, 2, 100])
 async def test_pages_have_each_line_once_and_in_order(tmp_path: Path, limit: int) -> None:
     async with engine(tmp_path) as made:

@@ -202,7 +202,7 @@ class LogFollower:
             raise RequestError(
                 "lines with those of children are read on by the time", hint="as in @1700000000000"
             )
-        self._id, self._since = execution_id, cursor.since
+        self._id, self._first, self._since = execution_id, cursor.since, cursor.since
         self._members = {execution_id: _Member(cursor)}
         self._looked = -LOOK_S
 
@@ -215,9 +215,18 @@ class LogFollower:
                 yield {"items": [entry.line for entry in items], "next": self._next(items), "more": more}
             if more:
                 continue
-            if not live or all(member.over for member in self._members.values()):
+            if not live or await self._all_over():
                 return
             await asyncio.sleep(POLL_S)
+
+    async def _all_over(self) -> bool:
+        """Whether nothing more can come; a child that began at last is read too."""
+        if not all(member.over for member in self._members.values()):
+            return False
+        known = len(self._members)
+        if self._find.children:
+            await self._look_for_children()
+        return len(self._members) == known
 
     def _next(self, items: list[_Entry]) -> str:
         if self._find.children:
@@ -257,5 +266,5 @@ class LogFollower:
             for child in (await self._store.executions(find)).items:
                 known = child.execution_id in self._members or not self._find.sees(child.path)
                 if not known and len(self._members) < CHILDREN_MOST:
-                    self._members[child.execution_id] = _Member(Cursor(since=self._since))
+                    self._members[child.execution_id] = _Member(Cursor(since=self._first))
                     parents.append(child.execution_id)
