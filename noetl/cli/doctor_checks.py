@@ -36,6 +36,7 @@ EXTRAS = {
     "speed": ("uvloop", "a faster event loop"),
     "otel": ("opentelemetry.sdk", "traces"),
     "auth": ("joserfc", "tokens of an OpenID provider"),
+    "lsp": ("pygls", "the language server for editors"),
 }
 
 

@@ -16,6 +16,7 @@ BLOCKS = 20 if os.environ.get("CI") == "true" else 1
 # every hundred: a child that waits alone while its parent lives, a claim that fails.
 ELSEWHERE = {"workflow.extended", "workflow.contracted", "loop.restored", "step.retried"}
 ELSEWHERE |= {"event.rejected", "execution.cancelled", "child.waiting", "loop.claim.failed"}
+NOT_IN_EVERY_BLOCK = {"loop.claimed"}  # among the first hundred, and among most others
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
@@ -32,7 +33,8 @@ def test_every_invariant_holds_whatever_fails(block: int) -> None:
     assert ended >= 0.9 * BLOCK
     rare = [what for what in (*FAULTS, "pause") if seen[what] < 3]
     assert not rare, f"faults that hardly ever happened: {rare}"
-    unseen = [name for name in CATALOGUE if not seen[name] and name not in ELSEWHERE]
+    unasked = ELSEWHERE | (NOT_IN_EVERY_BLOCK if block else set())
+    unseen = [name for name in CATALOGUE if not seen[name] and name not in unasked]
     assert not unseen, f"events that never happened: {unseen}"
 
 
