@@ -88,10 +88,10 @@ class Ownership:
         if not await host.store.claim(execution_id, host.owner, host.lease_ms):
             raise Conflict(f"execution {execution_id} is run by another process")
         self.dropped.add(execution_id)
-        in_hand = await host.store.take_in_hand(execution_id, host.owner)
+        in_hand = await host.store.take_in_hand(execution_id, reading(host.owner))
         execution = await self.take_in(Claimed(summary, in_hand))
         if in_hand is not None:
-            await host.store.put_down([execution_id], host.owner)
+            await host.store.put_down([execution_id], reading(host.owner))
         return execution
 
     async def take_in(

@@ -14,7 +14,7 @@ from noetl.control.ownership import FAILURES_MOST, Ownership
 from noetl.control.recovery import folded
 from noetl.control.stuck_executions import FatalDecision, StuckExecutions
 from noetl.errors import BackendError, NewerFormat, NoetlError
-from noetl.ports.store import Claimed, StoredLog
+from noetl.ports.store import Claimed, StoredLog, reading
 
 BATCH = 200  # executions that are claimed by one statement, and read by two
 BATCH_BYTES = 16 * 1024 * 1024  # about as much is read at once
@@ -100,7 +100,8 @@ class _Batch:
         noted = [key for key, (claimed, _) in begun.items() if claimed.in_hand is not None]
         noted = [execution_id for execution_id in noted if execution_id not in self._owned.dropped]
         if noted:
-            await self._host.store.put_down(noted, self._host.owner)
+            # What is decided on by now has another note, which stays until that is done.
+            await self._host.store.put_down(noted, reading(self._host.owner))
 
     async def _read_logs(self, batch: Sequence[Claimed]) -> None:
         """Read all logs at once; when the store fails on one of them, each is read by itself."""

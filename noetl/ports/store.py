@@ -302,8 +302,8 @@ class Store(ScheduleStore, TickStore, NotificationStore, LineStore, Protocol):
         decided on.
         """
 
-    async def put_down(self, execution_ids: Sequence[str], owner: str) -> None:
-        """It went well, reading or deciding: the owner lives."""
+    async def put_down(self, execution_ids: Sequence[str], note: str) -> None:
+        """What a note says went well: an owner has decided, or `reading` one has read. Other notes stay."""
 
     async def set_aside(self, execution_id: str, owner: str, why: Stuck) -> bool:
         """Give up an execution of an owner: nobody can claim it, and it is stuck, until it is released."""

@@ -80,8 +80,20 @@ async def test_what_is_taken_over_from_the_dead_is_noted_as_being_read(store: St
     assert {found[died].in_hand, found[deciding].in_hand} == {reading("b")}
     await store.put_down([died, deciding], "b")
     assert await store.take_in_hand(died, "c") == reading("c")
-    await store.put_down([died, deciding], "c")
+    await store.put_down([died], "c")
+    await store.put_down([deciding], reading("c"))
     assert await store.take_in_hand(deciding, "c") is None
+
+
+async def test_a_decision_that_begins_while_others_are_read_stays_noted(store: Store, clock: Clock) -> None:
+    read, decided = await begin(store, 1, owner="a"), await begin(store, 2, owner="a")
+    clock.now += LEASE_MS + 1
+    assert len(await store.take_over("b", LEASE_MS)) == 2
+    assert await store.take_in_hand(decided, "b", always=True) == reading("b")
+    await store.put_down([read, decided], reading("b"))
+    clock.now += LEASE_MS + 1
+    found = {one.summary.execution_id: one for one in await store.take_over("c", LEASE_MS)}
+    assert (found[read].in_hand, found[decided].in_hand) == ("", "b")
 
 
 async def test_logs_are_read_together_as_each_is_alone(store: Store) -> None:

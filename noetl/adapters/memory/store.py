@@ -212,9 +212,9 @@ class MemoryStore(MemorySchedules, MemoryNotifications):
         size = sum(len(row.body) for row in execution.rows)
         return store.Claimed(execution.summary, before, size)
 
-    async def put_down(self, execution_ids: Sequence[str], owner: str) -> None:
+    async def put_down(self, execution_ids: Sequence[str], note: str) -> None:
         for execution in map(self._get, execution_ids):
-            if execution.in_hand in (owner, store.reading(owner)):
+            if execution.in_hand == note:
                 execution.in_hand = None
 
     async def set_aside(self, execution_id: str, owner: str, why: store.Stuck) -> bool:

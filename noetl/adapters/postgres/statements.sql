@@ -271,7 +271,7 @@ taken as (
 select in_hand from before
 
 -- name: put_down
-update executions set in_hand = null where execution_id = any ($1::text[]) and in_hand = any ($2::text[])
+update executions set in_hand = null where execution_id = any ($1::text[]) and in_hand = $2
 
 -- name: set_aside
 update executions set stuck = jsonb_set($3::jsonb, '{status}', to_jsonb(status))::text, status = 'stuck', owner = null, owned_until = 0, in_hand = null

@@ -178,8 +178,8 @@ class PostgresStore(SqlStore):
         rows = map(tuple, await self._write("take_over", *values))
         return [store.Claimed(store.Summary(*summary), in_hand, size) for in_hand, size, *summary in rows]
 
-    async def put_down(self, execution_ids: Sequence[str], owner: str) -> None:
-        await self._write("put_down", list(execution_ids), [owner, store.reading(owner)])
+    async def put_down(self, execution_ids: Sequence[str], note: str) -> None:
+        await self._write("put_down", list(execution_ids), note)
 
     async def release(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         stuck = (await self.summary(execution_id)).stuck

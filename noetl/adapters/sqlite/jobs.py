@@ -133,10 +133,9 @@ def take_over(connection: apsw.Connection, wish: dict[str, object], until: int) 
     return taken
 
 
-def put_down(connection: apsw.Connection, execution_ids: Sequence[str], owner: str) -> None:
-    """Nobody has executions in hand any more."""
-    values = [(execution_id, owner, store.reading(owner)) for execution_id in execution_ids]
-    connection.executemany(sql.PUT_DOWN, values)
+def put_down(connection: apsw.Connection, execution_ids: Sequence[str], note: str) -> None:
+    """Nobody has executions in hand any more as a note says."""
+    connection.executemany(sql.PUT_DOWN, [(execution_id, note) for execution_id in execution_ids])
 
 
 def release(connection: apsw.Connection, execution_id: str, owner: str, until: int) -> bool:

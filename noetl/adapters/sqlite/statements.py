@@ -128,7 +128,7 @@ TAKEN_OVER = (
     "FROM executions e LEFT JOIN snapshots s ON s.execution = e.id WHERE e.id = ?"
 )
 OWNERS = "SELECT DISTINCT owner FROM executions WHERE ended_at IS NULL AND owner IS NOT NULL"
-PUT_DOWN = "UPDATE executions SET in_hand = NULL WHERE execution_id = ? AND in_hand IN (?, ?)"
+PUT_DOWN = "UPDATE executions SET in_hand = NULL WHERE execution_id = ? AND in_hand = ?"
 SET_ASIDE = (
     "UPDATE executions SET stuck = json_set(?3, '$.status', status), status = 'stuck', "
     "owner = NULL, owned_until = 0, in_hand = NULL "

@@ -129,8 +129,8 @@ class SqliteStore(SqlStore):
         wish = {"owner": owner, "now": now, **lists, "limit": limit}
         return await self._writer.run(lambda connection: jobs.take_over(connection, wish, now + lease_ms))
 
-    async def put_down(self, execution_ids: Sequence[str], owner: str) -> None:
-        await self._writer.run(lambda connection: jobs.put_down(connection, execution_ids, owner))
+    async def put_down(self, execution_ids: Sequence[str], note: str) -> None:
+        await self._writer.run(lambda connection: jobs.put_down(connection, execution_ids, note))
 
     async def release(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         self._presence.enter(owner)
