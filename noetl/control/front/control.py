@@ -93,11 +93,13 @@ class Steering:
         try:
             async with asyncio.timeout(PATIENCE_S):
                 while not await self._taken(execution_id, wish, end):
-                    newest = (await self._store.newest(execution_id)).execution_id
-                    if newest != execution_id:  # the letter went with it
-                        execution_id, end = newest, 0
-                        continue
-                    await asyncio.sleep(POLL_S)
+                    successor = (await self._store.summary(execution_id)).continued_as
+                    if successor is None:
+                        await asyncio.sleep(POLL_S)
+                    elif await self._taken(execution_id, wish, end):  # it was told, and then went on
+                        return
+                    else:  # the letter went with it
+                        execution_id, end = successor, 0
         except InvariantViolation as error:
             message = (
                 f"whether execution {execution_id} was told to {wish.what} is not known: {error.message}"
