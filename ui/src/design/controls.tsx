@@ -1,5 +1,5 @@
 // Buttons, dialogs and the like: thin dressings of the platform's own elements.
-import { type ButtonHTMLAttributes, type ReactNode, useEffect, useRef } from 'react'
+import { type ButtonHTMLAttributes, type ReactNode, useEffect, useRef, useState } from 'react'
 import { classes } from './classes'
 import { Icon } from './icons'
 import { count } from './number'
@@ -32,6 +32,33 @@ export function Button({ kind = 'plain', icon, children, className = '', ...rest
       {icon && <Icon name={icon} />}
       {children}
     </button>
+  )
+}
+
+/** What cannot be undone is asked for twice. */
+export function ConfirmButton({
+  verb,
+  name,
+  onConfirm,
+}: {
+  verb: string
+  name: string
+  onConfirm: () => void
+}) {
+  const [asked, setAsked] = useState(false)
+  return asked ? (
+    <Button
+      kind="danger"
+      aria-label={`Really ${verb.toLowerCase()} ${name}`}
+      onClick={onConfirm}
+      onBlur={() => setAsked(false)}
+    >
+      Really?
+    </Button>
+  ) : (
+    <Button kind="quiet" aria-label={`${verb} ${name}`} onClick={() => setAsked(true)}>
+      {verb}
+    </Button>
   )
 }
 

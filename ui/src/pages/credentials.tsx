@@ -5,9 +5,9 @@ import { Link } from 'wouter'
 import { put, remove } from '../api/client'
 import { credentials, credentialUses } from '../api/queries'
 import type { Obj } from '../api/types'
-import { classes } from '../design/classes'
 import { Button, Dialog, Field, IconButton } from '../design/controls'
 import { Empty, Failure, QueryView } from '../design/states'
+import { ROW, Table } from '../design/table'
 import { Ago } from '../design/time'
 import { showError, showToast } from '../design/toast'
 import { PageHead } from '../shell/layout'
@@ -45,48 +45,31 @@ export function CredentialsPage() {
                 Values are sealed and never shown.
               </Empty>
             ) : (
-              <table className="w-full border-collapse max-sm:block">
-                <thead className="border-b border-line max-sm:hidden">
-                  <tr>
-                    <th className="th">Name</th>
-                    <th className="th">Set</th>
-                    <th className="th">Value</th>
-                    <th className="th">Named by</th>
-                    <th className="th" />
+              <Table heads={['Name', 'Set', 'Value', 'Named by', '']}>
+                {items.map((item) => (
+                  <tr key={item.name} className={ROW}>
+                    <td className="td max-w-72 truncate font-mono max-sm:w-full" title={item.name}>
+                      {item.name}
+                    </td>
+                    <td className="td">
+                      <Ago at={item.set_at} />
+                    </td>
+                    <td className="td text-ink-3">sealed</td>
+                    <td className="td">
+                      <Named name={item.name} paths={usesQuery.data?.items[item.name] ?? []} />
+                    </td>
+                    <td className="td text-right max-sm:ml-auto">
+                      <Button
+                        kind="quiet"
+                        aria-label={`Delete ${item.name}`}
+                        onClick={() => setDropping(item.name)}
+                      >
+                        Delete
+                      </Button>
+                    </td>
                   </tr>
-                </thead>
-                <tbody className="max-sm:block">
-                  {items.map((item) => (
-                    <tr
-                      key={item.name}
-                      className={classes(
-                        'border-b border-line last:border-0',
-                        'max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:py-1',
-                      )}
-                    >
-                      <td className="td max-w-72 truncate font-mono max-sm:w-full" title={item.name}>
-                        {item.name}
-                      </td>
-                      <td className="td">
-                        <Ago at={item.set_at} />
-                      </td>
-                      <td className="td text-ink-3">sealed</td>
-                      <td className="td">
-                        <Named name={item.name} paths={usesQuery.data?.items[item.name] ?? []} />
-                      </td>
-                      <td className="td text-right max-sm:ml-auto">
-                        <Button
-                          kind="quiet"
-                          aria-label={`Delete ${item.name}`}
-                          onClick={() => setDropping(item.name)}
-                        >
-                          Delete
-                        </Button>
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
+                ))}
+              </Table>
             )
           }
         </QueryView>

@@ -4,10 +4,10 @@ import { useState } from 'react'
 import { type Body, post, remove } from '../api/client'
 import { tokens } from '../api/queries'
 import type { TokenItem } from '../api/types'
-import { classes } from '../design/classes'
 import { Button, Dialog, Field } from '../design/controls'
 import { CopyIcon } from '../design/copy'
 import { Empty, Failure, QueryView } from '../design/states'
+import { ROW, Table } from '../design/table'
 import { Ago } from '../design/time'
 import { showError, showToast } from '../design/toast'
 import { PageHead } from '../shell/layout'
@@ -79,56 +79,38 @@ export function TokensPage() {
 
 function TokenTable({ items, onRevoke }: { items: TokenItem[]; onRevoke: (token: TokenItem) => void }) {
   return (
-    <table className="w-full border-collapse max-sm:block">
-      <thead className="border-b border-line max-sm:hidden">
-        <tr>
-          <th className="th">Name</th>
-          <th className="th">May</th>
-          <th className="th">Where</th>
-          <th className="th">Created</th>
-          <th className="th">Expires</th>
-          <th className="th" />
-        </tr>
-      </thead>
-      <tbody className="max-sm:block">
-        {items.map((token) => (
-          <tr
-            key={token.id}
-            className={classes(
-              'border-b border-line last:border-0',
-              'max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:py-1',
+    <Table heads={['Name', 'May', 'Where', 'Created', 'Expires', '']}>
+      {items.map((token) => (
+        <tr key={token.id} className={ROW}>
+          <td className="td max-w-72 truncate font-medium max-sm:w-full" title={token.name}>
+            {token.name}{' '}
+            <span className="font-mono text-xs font-normal text-ink-3">{token.id.slice(0, 8)}</span>
+          </td>
+          <td className="td">{token.scopes.join(', ')}</td>
+          <td className="td text-ink-2">
+            {[...token.prefixes, ...token.pools.map((pool) => `pool ${pool}`)].join(', ') || 'everywhere'}
+          </td>
+          <td className="td whitespace-nowrap">
+            <Ago at={token.created_at} />
+            {token.by && <span className="text-ink-3"> by {token.by}</span>}
+          </td>
+          <td className="td whitespace-nowrap">
+            {token.expires_at ? (
+              <span className={Date.parse(token.expires_at) < Date.now() ? 'text-failed' : ''}>
+                <Ago at={token.expires_at} />
+              </span>
+            ) : (
+              <span className="text-ink-3">never</span>
             )}
-          >
-            <td className="td max-w-72 truncate font-medium max-sm:w-full" title={token.name}>
-              {token.name}{' '}
-              <span className="font-mono text-xs font-normal text-ink-3">{token.id.slice(0, 8)}</span>
-            </td>
-            <td className="td">{token.scopes.join(', ')}</td>
-            <td className="td text-ink-2">
-              {[...token.prefixes, ...token.pools.map((pool) => `pool ${pool}`)].join(', ') || 'everywhere'}
-            </td>
-            <td className="td whitespace-nowrap">
-              <Ago at={token.created_at} />
-              {token.by && <span className="text-ink-3"> by {token.by}</span>}
-            </td>
-            <td className="td whitespace-nowrap">
-              {token.expires_at ? (
-                <span className={Date.parse(token.expires_at) < Date.now() ? 'text-failed' : ''}>
-                  <Ago at={token.expires_at} />
-                </span>
-              ) : (
-                <span className="text-ink-3">never</span>
-              )}
-            </td>
-            <td className="td text-right max-sm:ml-auto">
-              <Button kind="quiet" aria-label={`Revoke ${token.name}`} onClick={() => onRevoke(token)}>
-                Revoke
-              </Button>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+          </td>
+          <td className="td text-right max-sm:ml-auto">
+            <Button kind="quiet" aria-label={`Revoke ${token.name}`} onClick={() => onRevoke(token)}>
+              Revoke
+            </Button>
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }
 

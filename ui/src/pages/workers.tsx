@@ -9,6 +9,7 @@ import { shortId } from '../design/copy'
 import { count } from '../design/number'
 import { Empty, QueryView } from '../design/states'
 import { StatusBadge } from '../design/status'
+import { ROW } from '../design/table'
 import { Ago, duration, Took, useNow } from '../design/time'
 import { PageHead } from '../shell/layout'
 import { useTitle } from '../shell/title'
@@ -81,7 +82,7 @@ function Row({ item }: { item: WorkerItem }) {
   const silent = now - Date.parse(item.heard_at) > SILENT_MS
   const minutes = Math.max(1 / 60, (now - Date.parse(item.started_at)) / 60_000)
   return (
-    <tr className="border-b border-line last:border-0 max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:py-1">
+    <tr className={ROW}>
       <td
         className="td font-mono text-xs max-sm:w-full max-sm:[overflow-wrap:anywhere] sm:truncate"
         title={item.worker_id}

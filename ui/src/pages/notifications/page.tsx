@@ -5,18 +5,16 @@ import { Link } from 'wouter'
 import { post, put, remove } from '../../api/client'
 import { deliveries, notifications } from '../../api/queries'
 import type { Delivery, Notification } from '../../api/types'
-import { Button } from '../../design/controls'
+import { Button, ConfirmButton } from '../../design/controls'
 import { shortId } from '../../design/copy'
 import { Empty, QueryView } from '../../design/states'
 import { StatusBadge } from '../../design/status'
+import { ROW, Table } from '../../design/table'
 import { Ago } from '../../design/time'
 import { showError, showToast } from '../../design/toast'
 import { PageHead } from '../../shell/layout'
 import { useTitle } from '../../shell/title'
 import { NotificationDialog } from './dialog'
-
-// On a phone a row is a block of its own: what it is, to whom, and below it what can be done.
-const ROW = 'border-b border-line last:border-0 max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:py-1'
 
 export function NotificationsPage() {
   useTitle('Notifications')
@@ -39,23 +37,11 @@ export function NotificationsPage() {
                   A notification tells people and programs when executions fail, end, wait or are late.
                 </Empty>
               ) : (
-                <table className="w-full border-collapse max-sm:block">
-                  <thead className="border-b border-line max-sm:hidden">
-                    <tr>
-                      <th className="th">Name</th>
-                      <th className="th">State</th>
-                      <th className="th">Told when</th>
-                      <th className="th">Playbooks</th>
-                      <th className="th">To</th>
-                      <th className="th" />
-                    </tr>
-                  </thead>
-                  <tbody className="max-sm:block">
-                    {items.map((item) => (
-                      <NotificationRow key={item.name} item={item} edit={() => setEditing(item)} />
-                    ))}
-                  </tbody>
-                </table>
+                <Table heads={['Name', 'State', 'Told when', 'Playbooks', 'To', '']}>
+                  {items.map((item) => (
+                    <NotificationRow key={item.name} item={item} edit={() => setEditing(item)} />
+                  ))}
+                </Table>
               )
             }
           </QueryView>
@@ -74,7 +60,6 @@ export function NotificationsPage() {
 
 function NotificationRow({ item, edit }: { item: Notification; edit: () => void }) {
   const client = useQueryClient()
-  const [confirming, setConfirming] = useState(false)
   const { name } = item
   const renew = () =>
     Promise.all([
@@ -135,20 +120,7 @@ function NotificationRow({ item, edit }: { item: Notification; edit: () => void 
           <Button aria-label={`${item.enabled ? 'Pause' : 'Resume'} ${name}`} onClick={() => toggle.mutate()}>
             {item.enabled ? 'Pause' : 'Resume'}
           </Button>
-          {confirming ? (
-            <Button
-              kind="danger"
-              aria-label={`Really remove ${name}`}
-              onClick={() => drop.mutate()}
-              onBlur={() => setConfirming(false)}
-            >
-              Really?
-            </Button>
-          ) : (
-            <Button kind="quiet" aria-label={`Remove ${name}`} onClick={() => setConfirming(true)}>
-              Remove
-            </Button>
-          )}
+          <ConfirmButton verb="Remove" name={name} onConfirm={() => drop.mutate()} />
         </span>
       </td>
     </tr>
@@ -179,23 +151,11 @@ function DeliveriesPanel() {
           items.length === 0 ? (
             <Empty title="Nothing was told">What is told is kept here, with what was answered.</Empty>
           ) : (
-            <table className="w-full border-collapse max-sm:block">
-              <thead className="border-b border-line max-sm:hidden">
-                <tr>
-                  <th className="th">When</th>
-                  <th className="th">State</th>
-                  <th className="th">To</th>
-                  <th className="th">Of</th>
-                  <th className="th">Answer</th>
-                  <th className="th" />
-                </tr>
-              </thead>
-              <tbody className="max-sm:block">
-                {items.map((item) => (
-                  <DeliveryRow key={item.id} item={item} />
-                ))}
-              </tbody>
-            </table>
+            <Table heads={['When', 'State', 'To', 'Of', 'Answer', '']}>
+              {items.map((item) => (
+                <DeliveryRow key={item.id} item={item} />
+              ))}
+            </Table>
           )
         }
       </QueryView>

@@ -5,11 +5,12 @@ import { Link, useLocation } from 'wouter'
 import { type Body, post, put, remove } from '../../api/client'
 import { schedules, triggers } from '../../api/queries'
 import type { Schedule, Trigger } from '../../api/types'
-import { Button } from '../../design/controls'
+import { Button, ConfirmButton } from '../../design/controls'
 import { CopyIcon, shortId } from '../../design/copy'
 import { count } from '../../design/number'
 import { Empty, QueryView } from '../../design/states'
 import { StatusBadge } from '../../design/status'
+import { ROW, Table } from '../../design/table'
 import { Ago, exact } from '../../design/time'
 import { showError, showToast } from '../../design/toast'
 import { PageHead } from '../../shell/layout'
@@ -41,24 +42,11 @@ export function SchedulesPage() {
                   A schedule starts a playbook by a cron expression, or every so often.
                 </Empty>
               ) : (
-                <table className="w-full border-collapse max-sm:block">
-                  <thead className="border-b border-line max-sm:hidden">
-                    <tr>
-                      <th className="th">Name</th>
-                      <th className="th">State</th>
-                      <th className="th">Playbook</th>
-                      <th className="th">When</th>
-                      <th className="th">Next</th>
-                      <th className="th">Last</th>
-                      <th className="th" />
-                    </tr>
-                  </thead>
-                  <tbody className="max-sm:block">
-                    {items.map((item) => (
-                      <ScheduleRow key={item.name} item={item} />
-                    ))}
-                  </tbody>
-                </table>
+                <Table heads={['Name', 'State', 'Playbook', 'When', 'Next', 'Last', '']}>
+                  {items.map((item) => (
+                    <ScheduleRow key={item.name} item={item} />
+                  ))}
+                </Table>
               )
             }
           </QueryView>
@@ -73,23 +61,11 @@ export function SchedulesPage() {
                   A trigger starts a playbook when a webhook is called or a NATS message comes.
                 </Empty>
               ) : (
-                <table className="w-full border-collapse max-sm:block">
-                  <thead className="border-b border-line max-sm:hidden">
-                    <tr>
-                      <th className="th">Name</th>
-                      <th className="th">State</th>
-                      <th className="th">Playbook</th>
-                      <th className="th">By</th>
-                      <th className="th">Payload as</th>
-                      <th className="th" />
-                    </tr>
-                  </thead>
-                  <tbody className="max-sm:block">
-                    {items.map((item) => (
-                      <TriggerRow key={item.name} item={item} />
-                    ))}
-                  </tbody>
-                </table>
+                <Table heads={['Name', 'State', 'Playbook', 'By', 'Payload as', '']}>
+                  {items.map((item) => (
+                    <TriggerRow key={item.name} item={item} />
+                  ))}
+                </Table>
               )
             }
           </QueryView>
@@ -117,9 +93,6 @@ const span = (seconds: number): string => {
     .filter(Boolean)
     .join(' ')
 }
-
-// On a phone a row is a block of its own: what it is, when, and below it what can be done.
-const ROW = 'border-b border-line last:border-0 max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:py-1'
 
 type Change = Body<'/schedules/{name}' | '/triggers/{name}', 'put'>
 
@@ -160,7 +133,6 @@ function RowActions({
   actions: ReturnType<typeof useRowActions>
   toggle: () => void
 }) {
-  const [confirming, setConfirming] = useState(false)
   return (
     <td className="td max-sm:w-full">
       <span className="flex gap-1 sm:justify-end">
@@ -170,20 +142,7 @@ function RowActions({
         <Button onClick={toggle} aria-label={`${enabled ? 'Pause' : 'Resume'} ${name}`}>
           {enabled ? 'Pause' : 'Resume'}
         </Button>
-        {confirming ? (
-          <Button
-            kind="danger"
-            aria-label={`Really delete ${name}`}
-            onClick={() => actions.drop.mutate()}
-            onBlur={() => setConfirming(false)}
-          >
-            Really?
-          </Button>
-        ) : (
-          <Button kind="quiet" aria-label={`Delete ${name}`} onClick={() => setConfirming(true)}>
-            Delete
-          </Button>
-        )}
+        <ConfirmButton verb="Delete" name={name} onConfirm={() => actions.drop.mutate()} />
       </span>
     </td>
   )
