@@ -12,7 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from noetl.control.told_message import PageOf, told_of
+from noetl.control.notification_message import PageOf, message_of
 from noetl.errors import BackendError, NoetlError, NotFound
 from noetl.json_value import Json
 from noetl.ports.notification import (
@@ -150,4 +150,4 @@ class Deliveries:
         if sender is None:
             raise NotFound(f"this noetl cannot send to {kind}")
         material = await self._credentials.credential(notification.auth) if notification.auth else {}
-        return await sender.send(address, material, await told_of(self._store, delivery, self.page_of))
+        return await sender.send(address, material, await message_of(self._store, delivery, self.page_of))

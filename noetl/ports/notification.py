@@ -127,7 +127,7 @@ class Notice(msgspec.Struct):
     due_at: int = 0  # when it is told, unless it is not true by then
 
 
-class Told(msgspec.Struct, kw_only=True):
+class NotificationMessage(msgspec.Struct, kw_only=True):
     """What is told, as every target gets it in its own shape."""
 
     id: str
@@ -163,7 +163,9 @@ class NotDelivered(NoetlError):
 class Sender(Protocol):
     """One way to tell somebody."""
 
-    async def send(self, address: str | None, material: Mapping[str, Json], told: Told) -> int | None:
+    async def send(
+        self, address: str | None, material: Mapping[str, Json], message: NotificationMessage
+    ) -> int | None:
         """Tell it, once; the code of the answer. Raises NotDelivered."""
 
 

@@ -8,14 +8,14 @@ from noetl.ports.notification import Sender
 from noetl.tools.parts.guard import connector
 
 
-def senders(told_playbook: Sender, allowed: Network) -> Callable[[str], Sender | None]:
+def senders(notification_playbook: Sender, allowed: Network) -> Callable[[str], Sender | None]:
     """The way to each kind of target; connections are made to allowed addresses alone."""
 
     @cache
     def sender_of(kind: str) -> Sender | None:
         match kind:
             case "playbook":
-                return told_playbook
+                return notification_playbook
             case "webhook":
                 from noetl.adapters.notify.webhook import Webhook
 

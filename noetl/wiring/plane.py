@@ -120,7 +120,7 @@ def control_plane(
         closed=() if trusted else _closed(settings),
     )
     front = LocalFront(engine, catalog, payloads, keychain, new_execution_id, adopts=adopts)
-    front.sending.sender_of = senders(front.told_playbook, allowed)
+    front.sending.sender_of = senders(front.notification_playbook, allowed)
     front.sending.page_of = pages_at(settings.public_url)
     task_log = TaskLog(store, KeptLines(settings.task_log_bytes, settings.execution_log_bytes))
     plane = Plane(settings, store, results, payloads, catalog, engine, keychain, front, task_log)

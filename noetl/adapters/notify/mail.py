@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, cast, get_args
 from noetl.adapters.notify.chat import facts_of
 from noetl.json_value import Json
 from noetl.ports.network import Network, class_of
-from noetl.ports.notification import NotDelivered, Told
+from noetl.ports.notification import NotDelivered, NotificationMessage
 
 TIMEOUT_S = 10.0
 SUBJECT_LENGTH = 150
@@ -37,14 +37,16 @@ class Mail:
     def __init__(self, network: Network) -> None:
         self._network = network
 
-    async def send(self, address: str | None, material: Mapping[str, Json], told: Told) -> int | None:
+    async def send(
+        self, address: str | None, material: Mapping[str, Json], message: NotificationMessage
+    ) -> int | None:
         """Hand it in once."""
         account = _account(material)
         recipients = [each.strip() for each in (address or "").split(",")]
-        message = mail_of(told, account.sender, recipients)
-        return await asyncio.to_thread(self._hand_in, account, message, recipients)
+        mail = mail_of(message, account.sender, recipients)
+        return await asyncio.to_thread(self._hand_in, account, mail, recipients)
 
-    def _hand_in(self, account: _Account, message: EmailMessage, recipients: list[str]) -> int:
+    def _hand_in(self, account: _Account, mail: EmailMessage, recipients: list[str]) -> int:
         try:
             with (
                 closing(_reached(account, self._network)) as connection,
@@ -54,7 +56,7 @@ class Mail:
                     server.starttls(context=ssl.create_default_context())
                 if account.username is not None:
                     server.login(account.username, account.password)
-                refused = server.send_message(message, to_addrs=recipients)
+                refused = server.send_message(mail, to_addrs=recipients)
                 with suppress(SMTPException):  # it has the mail
                     server.quit()
         except SMTPResponseException as error:
@@ -71,18 +73,18 @@ class Mail:
         return 250
 
 
-def mail_of(told: Told, sender: str, recipients: list[str]) -> EmailMessage:
-    """The mail; its id is that of the delivery, so that a repeat can be told."""
-    message = EmailMessage()
-    subject = "".join(each if each.isprintable() else " " for each in told.text)
-    message["Subject"] = f"[noetl] {subject}"[:SUBJECT_LENGTH]
-    message["From"], message["To"] = sender, ", ".join(recipients)
-    message["Message-ID"] = f"<{told.id}@{sender.rpartition('@')[2].rstrip('>')}>"
-    message["X-Noetl-Delivery"] = told.id
-    facts = "\n".join(f"{name}: {value}" for name, value in facts_of(told))
-    link = f"\n\n{told.url}" if told.url else ""
-    message.set_content(f"{told.text}\n\n{facts}{link}\n")
-    return message
+def mail_of(message: NotificationMessage, sender: str, recipients: list[str]) -> EmailMessage:
+    """The mail; its id is that of the delivery, so that a repeat can be message."""
+    mail = EmailMessage()
+    subject = "".join(each if each.isprintable() else " " for each in message.text)
+    mail["Subject"] = f"[noetl] {subject}"[:SUBJECT_LENGTH]
+    mail["From"], mail["To"] = sender, ", ".join(recipients)
+    mail["Message-ID"] = f"<{message.id}@{sender.rpartition('@')[2].rstrip('>')}>"
+    mail["X-Noetl-Delivery"] = message.id
+    facts = "\n".join(f"{name}: {value}" for name, value in facts_of(message))
+    link = f"\n\n{message.url}" if message.url else ""
+    mail.set_content(f"{message.text}\n\n{facts}{link}\n")
+    return mail
 
 
 def _account(material: Mapping[str, Json]) -> _Account:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from noetl.json_value import Json
-from noetl.ports.notification import NotDelivered, Told
+from noetl.ports.notification import NotDelivered, NotificationMessage
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, TCPConnector
@@ -33,14 +33,16 @@ class Webhook:
     def __init__(self, connector: Connector, now_s: Callable[[], float] = time.time) -> None:
         self._connector, self._now_s = connector, now_s
 
-    async def send(self, address: str | None, material: Mapping[str, Json], told: Told) -> int | None:
+    async def send(
+        self, address: str | None, material: Mapping[str, Json], message: NotificationMessage
+    ) -> int | None:
         """Post it once; redirects are not followed."""
-        body = msgspec.json.encode(told)
+        body = msgspec.json.encode(message)
         moment = str(int(self._now_s()))
         headers = {
-            "webhook-id": told.id,
+            "webhook-id": message.id,
             "webhook-timestamp": moment,
-            "webhook-signature": signature(_secret(material), told.id, moment, body),
+            "webhook-signature": signature(_secret(material), message.id, moment, body),
         }
         return await post(self._connector, address or url_of(material), body, headers)
 

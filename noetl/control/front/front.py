@@ -28,11 +28,11 @@ from noetl.control.front.result import Reader
 from noetl.control.front.state import moments, result_so_far, whole_state
 from noetl.control.history import envelopes, events, rows_of, state_at
 from noetl.control.log_rows import events_of, outcome_of, request_of, stored_result, summary_of
+from noetl.control.notification_playbook import NotificationPlaybook
 from noetl.control.notifications import NotificationBook
 from noetl.control.recovery import newest_state
 from noetl.control.schedules import ScheduleBook
 from noetl.control.tokens import TokenBook
-from noetl.control.told_playbook import ToldPlaybook
 from noetl.control.triggers import Keeper, TriggerBook
 from noetl.core.deciding.synthesize import with_fragments
 from noetl.core.event import Event, EventEnvelope, iso
@@ -112,7 +112,7 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
         BackfillBook.__init__(self, engine.store, self._asked, new_id)
         TriggerBook.__init__(self, engine.store, vault, self._started, self._asked)
         self.sending = Deliveries(engine.store, vault)
-        self.told_playbook = ToldPlaybook(self._started, engine.store.by_key)
+        self.notification_playbook = NotificationPlaybook(self._started, engine.store.by_key)
         NotificationBook.__init__(self, engine.store, self.sending, self._asked)
         self._descriptions = Descriptions()
         self._reader = Reader(engine.store, engine.results, payloads)

@@ -14,11 +14,11 @@ from aiohttp import web
 from noetl.adapters.notify.chat import Slack, Teams, slack_message, teams_message
 from noetl.adapters.notify.mail import Mail, mail_of
 from noetl.ports.network import Network
-from noetl.ports.notification import NotDelivered, Told
+from noetl.ports.notification import NotDelivered, NotificationMessage
 from tests.receiver import Receiver, receiving
 
 LONG = 60.0
-FAILED = Told(
+FAILED = NotificationMessage(
     id="e1-7",
     notification="ops",
     event="failed",
@@ -164,7 +164,9 @@ async def test_mail_goes_to_allowed_addresses_alone(smtp: SmtpServer) -> None:
 
 
 def test_no_text_can_add_a_header_to_a_mail() -> None:
-    told = Told(id="x-1", notification="n", event="failed", at="", text="a\r\nBcc: all@example.com")
+    told = NotificationMessage(
+        id="x-1", notification="n", event="failed", at="", text="a\r\nBcc: all@example.com"
+    )
     mail = mail_of(told, "noetl@example.com", ["a@example.com"])
     assert mail["Bcc"] is None
     assert mail["Subject"] == "[noetl] a  Bcc: all@example.com"
@@ -201,7 +203,7 @@ async def test_teams_is_sent_an_adaptive_card_with_a_link(receiver: Receiver) ->
 
 
 async def test_without_pages_there_is_no_link() -> None:
-    bare = Told(id="sample-1", notification="n", event="sample", at="now", text="a sample")
+    bare = NotificationMessage(id="sample-1", notification="n", event="sample", at="now", text="a sample")
     assert "actions" not in teams_message(bare)["attachments"][0]["content"]  # type: ignore[index, call-overload, operator]
     assert slack_message(bare)["blocks"][0]["text"]["text"] == "*a sample*"  # type: ignore[index, call-overload]
 

@@ -10,16 +10,16 @@ from noetl.control.stuck_executions import WORDS, stuck_of
 from noetl.core.event import iso
 from noetl.errors import NoetlError, NotFound
 from noetl.json_value import JsonObject
-from noetl.ports.notification import Delivery, Told
+from noetl.ports.notification import Delivery, NotificationMessage
 from noetl.ports.store import Store, Summary
 
 TEXT_LENGTH = 1000  # of an error's text
 PageOf = Callable[[str], str | None]  # the address of an execution's page, where there are pages
 
 
-async def told_of(store: Store, delivery: Delivery, page_of: PageOf) -> Told:
+async def message_of(store: Store, delivery: Delivery, page_of: PageOf) -> NotificationMessage:
     """What a delivery tells, as it is known now; an execution that is gone is told of by its name."""
-    told = Told(
+    message = NotificationMessage(
         id=delivery.key,
         notification=delivery.notification,
         event=delivery.occasion,
@@ -29,23 +29,23 @@ async def told_of(store: Store, delivery: Delivery, page_of: PageOf) -> Told:
         path=delivery.path,
     )
     if delivery.execution_id is None:
-        told.text = f"a sample from noetl, sent by the notification {delivery.notification}"
-        return told
-    told.url = page_of(delivery.execution_id)
+        message.text = f"a sample from noetl, sent by the notification {delivery.notification}"
+        return message
+    message.url = page_of(delivery.execution_id)
     try:
-        _add_execution(told, await store.summary(delivery.execution_id))
+        _add_execution(message, await store.summary(delivery.execution_id))
     except NotFound:
-        told.status = None
-    _add_detail(told, delivery)
-    told.text = _sentence(told)
-    return told
+        message.status = None
+    _add_detail(message, delivery)
+    message.text = _sentence(message)
+    return message
 
 
-def _add_execution(told: Told, summary: Summary) -> None:
-    told.status, told.version, told.by = summary.status, summary.version, summary.requested_by
+def _add_execution(message: NotificationMessage, summary: Summary) -> None:
+    message.status, message.version, message.by = summary.status, summary.version, summary.requested_by
     why = stuck_of(summary)
     if why is not None:
-        told.error = {
+        message.error = {
             "kind": "stuck",
             "message": f"{WORDS[why.reason]}: {why.error}"[:TEXT_LENGTH],
             "step": None,
@@ -54,22 +54,22 @@ def _add_execution(told: Told, summary: Summary) -> None:
         return
     try:
         result = stored_result(summary)
-    except NoetlError:  # what a newer release wrote, or what is damaged, is told of all the same
+    except NoetlError:  # what a newer release wrote, or what is damaged, is message of all the same
         return
-    told.counts, told.duration_ms = result["counts"], result["duration_ms"]
+    message.counts, message.duration_ms = result["counts"], result["duration_ms"]
     failures = [failure["error"] for failure in result["failures"]]
     error = result["error"] or next(iter(failures), None)
-    told.error = _first_error(error) if error is not None else None
+    message.error = _first_error(error) if error is not None else None
 
 
-def _add_detail(told: Told, delivery: Delivery) -> None:
+def _add_detail(message: NotificationMessage, delivery: Delivery) -> None:
     """What the event itself says: of a step, and of one that is late."""
     detail: dict[str, Any] = msgspec.json.decode(delivery.detail) if delivery.detail else {}
-    told.step = detail.get("step")
+    message.step = detail.get("step")
     if detail.get("error") is not None:
-        told.error = _first_error(detail["error"])
+        message.error = _first_error(detail["error"])
     if "expected_ms" in detail:
-        told.expected_ms = detail["expected_ms"]
+        message.expected_ms = detail["expected_ms"]
 
 
 def _first_error(error: dict[str, Any]) -> JsonObject:
@@ -80,16 +80,18 @@ def _first_error(error: dict[str, Any]) -> JsonObject:
     }
 
 
-def _sentence(told: Told) -> str:
+def _sentence(message: NotificationMessage) -> str:
     verbs = {"failed": "failed", "completed": "completed", "stuck": "is stuck", "waiting": "is waiting"}
-    what = f"step {told.step}: {told.event}" if told.step else verbs.get(told.event, told.event)
-    if told.event == "late":
-        what = f"is late: it should have taken {(told.expected_ms or 0) / 1000:g} s"
-    text = f"{told.path} {what}"
-    if told.error is not None and told.event not in ("completed", "waiting"):
-        step = f" (step {told.error['step']})" if told.error["step"] else ""
-        text += f": {told.error['kind']}: {told.error['message']}{step}"
-    failed = (told.counts or {}).get("failed_iterations")
-    if told.event == "completed" and failed:
+    what = (
+        f"step {message.step}: {message.event}" if message.step else verbs.get(message.event, message.event)
+    )
+    if message.event == "late":
+        what = f"is late: it should have taken {(message.expected_ms or 0) / 1000:g} s"
+    text = f"{message.path} {what}"
+    if message.error is not None and message.event not in ("completed", "waiting"):
+        step = f" (step {message.error['step']})" if message.error["step"] else ""
+        text += f": {message.error['kind']}: {message.error['message']}{step}"
+    failed = (message.counts or {}).get("failed_iterations")
+    if message.event == "completed" and failed:
         text += f", {failed} iterations failed"
     return text
