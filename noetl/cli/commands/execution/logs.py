@@ -9,12 +9,11 @@ import msgspec
 from noetl.cli import options
 from noetl.cli.command_classes import Command
 from noetl.cli.terminal import emit, note
+from noetl.core.values.lines import LEVELS
 from noetl.ports.answers import LogLine
 
 if TYPE_CHECKING:
     from noetl.ports.front import FindLines, Front
-
-LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 @click.command("logs", cls=Command)
