@@ -1,7 +1,6 @@
 """The wheel is the product: the same bytes from the same commit, and all it needs, on every Python that is here."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from deploy.dist import pinned
 from examples.api import Server, Shop
 from noetl import __version__
 from noetl.cli.extras import EXTRA_OF
@@ -76,9 +76,8 @@ def build(folder: Path) -> dict[str, bytes]:
 
 def installed(wheel: Path, extra: str | None, python: str, folder: Path) -> Path:
     """An environment with the wheel and nothing else; its folder of programs."""
-    lock = re.findall(r"^([^ #\n]+==.*?)(?: \\)?$", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
     pins = folder / "pinned.txt"
-    pins.write_text("\n".join(lock))
+    pins.write_text("\n".join(pinned()))
     what = f"noetl{f'[{extra}]' if extra else ''} @ {wheel.as_uri()}"
     place = folder / "environment"
     for words in (
