@@ -4,7 +4,7 @@ What is said of a playbook is computed elsewhere in this room; here it is put in
 """
 
 import asyncio
-import gc
+from collections.abc import Callable
 from functools import cached_property
 from typing import Protocol
 
@@ -16,7 +16,7 @@ from pygls.workspace import TextDocument
 from noetl import __version__
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.dsl.grammar.editor_schema import playbook_schema
-from noetl.dsl.load import Loaded, load
+from noetl.dsl.load import Loaded
 from noetl.dsl.net.diagram import graph, sketch
 from noetl.dsl.tool_kind import Kinds
 from noetl.errors import PlaybookError
@@ -24,8 +24,10 @@ from noetl.lsp import completion, hover, navigation, quick_fixes
 from noetl.lsp.navigation import Place, Symbol
 from noetl.lsp.schema_reader import SchemaReader
 
+Check = Callable[[str], Loaded | None]  # None: the text is not that of a playbook
 TYPING_S = 0.03  # a pause this long in the typing, and findings are told
 GRAPH = "noetl.graph"
+BEGINNING_WORDS = 3  # of a text of which nobody can tell yet what it will be
 SEVERITIES = {
     "error": types.DiagnosticSeverity.Error,
     "warning": types.DiagnosticSeverity.Warning,
@@ -49,9 +51,9 @@ class AtPlace(Protocol):
 class PlaybookServer(LanguageServer):
     """One editor's conversation."""
 
-    def __init__(self, kinds: Kinds) -> None:
+    def __init__(self, check: Check, kinds: Kinds) -> None:
         super().__init__("noetl", __version__)
-        self.kinds = kinds
+        self._check, self.kinds = check, kinds
         self._waiting: dict[str, asyncio.TimerHandle] = {}
 
     @cached_property
@@ -74,16 +76,14 @@ class PlaybookServer(LanguageServer):
         document = self.workspace.get_text_document(uri)
         return document.position_codec.range_to_client_units(document.lines, range_of(place))
 
-    def loaded(self, document: TextDocument) -> Loaded:
-        """What an open text means, and what is wrong with it.
+    def loaded(self, document: TextDocument) -> Loaded | None:
+        """What an open text means, and what is wrong with it; None of what is no playbook."""
+        return self._check(document.source)
 
-        Loading makes many objects and no garbage; looking for some would take a third of the time.
-        """
-        gc.disable()
-        try:
-            return load(document.source, kinds=self.kinds)
-        finally:
-            gc.enable()
+    def helps(self, document: types.TextDocumentIdentifier) -> bool:
+        """Whether a text is a playbook, or may become one: most YAML that an editor opens is neither."""
+        text = self.workspace.get_text_document(document.uri).source
+        return len(text.split()) <= BEGINNING_WORDS or self._check(text) is not None
 
     def changed(self, uri: str) -> None:
         """Tell what is wrong once the typing pauses."""
@@ -97,7 +97,8 @@ class PlaybookServer(LanguageServer):
         self._waiting.pop(uri, None)
         document = self.workspace.get_text_document(uri)
         lines = document.source.split("\n")
-        findings = [diagnostic(finding, lines) for finding in self.loaded(document).diagnostics]
+        loaded = self.loaded(document)
+        findings = [] if loaded is None else [diagnostic(finding, lines) for finding in loaded.diagnostics]
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(uri=uri, diagnostics=findings, version=document.version)
         )
@@ -136,9 +137,9 @@ def _symbol(symbol: Symbol, lines: list[str], kind: types.SymbolKind) -> types.D
     return types.DocumentSymbol(symbol.name, kind, whole, whole, symbol.detail or None, children=inner)
 
 
-def language_server(kinds: Kinds) -> PlaybookServer:
-    """A server that knows these tool kinds."""
-    server = PlaybookServer(kinds)
+def language_server(check: Check, kinds: Kinds) -> PlaybookServer:
+    """A server that checks texts so, and knows these tool kinds."""
+    server = PlaybookServer(check, kinds)
     _follow_texts(server)
     _propose(server)
     _navigate(server)
@@ -165,6 +166,8 @@ def _propose(server: PlaybookServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, options)
     def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
+        if not server.helps(params.text_document):
+            return []
         found = completion.completions(*server.place(params), server.reader)
         return [
             types.CompletionItem(
@@ -178,7 +181,8 @@ def _propose(server: PlaybookServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def explain(params: types.HoverParams) -> types.Hover | None:
-        text = hover.hover(*server.place(params), server.reader, server.kinds)
+        known = server.helps(params.text_document)
+        text = hover.hover(*server.place(params), server.reader, server.kinds) if known else None
         return None if text is None else types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text))
 
 
@@ -221,7 +225,8 @@ def _repair(server: PlaybookServer) -> None:
     def fixes(params: types.CodeActionParams) -> list[types.CodeAction]:
         uri, lines = params.text_document.uri, server.lines(params.text_document)
         within = range(params.range.start.line, params.range.end.line + 1)
-        found = server.loaded(server.workspace.get_text_document(uri)).diagnostics
+        loaded = server.loaded(server.workspace.get_text_document(uri))
+        found = () if loaded is None else loaded.diagnostics
         actions = [
             _action(uri, finding, lines, server.kinds) for finding in found if finding.line - 1 in within
         ]
@@ -231,8 +236,8 @@ def _repair(server: PlaybookServer) -> None:
     @server.command(GRAPH)
     def draw(uri: str) -> object:
         """The graph of an open playbook as data; None when it cannot be read."""
-        playbook = server.loaded(server.workspace.get_text_document(uri)).playbook
-        return None if playbook is None else graph(sketch(playbook))
+        loaded = server.loaded(server.workspace.get_text_document(uri))
+        return None if loaded is None or loaded.playbook is None else graph(sketch(loaded.playbook))
 
 
 def _action(uri: str, finding: Diagnostic, lines: list[str], kinds: Kinds) -> types.CodeAction | None:

@@ -57,8 +57,20 @@ def test_findings_come_as_one_types_and_go_when_they_are_mended(editor: Editor) 
     assert book.findings() == []
 
 
+def test_other_yaml_is_left_alone(editor: Editor) -> None:
+    compose = editor.open("services:\n  web:\n    image: nginx\n    ports: [80]\n", "file:///compose.yaml")
+    assert compose.findings() == []
+    assert compose.proposals("    image|: nginx") == {}
+    assert compose.hover("    ima|ge: nginx") == ""
+
+
+def test_a_text_that_has_hardly_begun_is_helped(editor: Editor) -> None:
+    book = editor.open("api", "file:///new.yaml")
+    assert "apiVersion" in book.proposals("api|")
+
+
 def test_a_text_that_is_no_yaml_yet_has_a_finding_and_ends_nothing(editor: Editor) -> None:
-    book = editor.open("workflow:\n  - step: {\n", "file:///broken.yaml")
+    book = editor.open("kind: Playbook\nworkflow:\n  - step: {\n", "file:///broken.yaml")
     assert next(one["code"] for one in book.findings()).startswith("yaml-")
     assert book.proposals("- step: {|") == {}
 

@@ -1,6 +1,11 @@
 """`noetl lsp`: the language server, over standard input and output. What it knows is noetl.lsp's."""
 
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from noetl.dsl.load import Loaded
 
 EPILOG = """\b
 Editors start it themselves; most are told of it like this:
@@ -21,5 +26,14 @@ def command() -> int:
     from noetl.lsp.server import language_server
     from noetl.wiring.tool_kinds import kinds
 
-    language_server(kinds()).start_io()
+    language_server(_checked, kinds()).start_io()
     return 0
+
+
+def _checked(text: str) -> "Loaded | None":
+    """A playbook, checked as `noetl validate` does; None of other YAML, of which an editor opens much."""
+    from noetl.cli.playbooks.sources import LOOKS_LIKE_PLAYBOOK, Source
+    from noetl.cli.playbooks.validation import check
+
+    source = Source("the text", text.encode())
+    return check(source).loaded if LOOKS_LIKE_PLAYBOOK.search(source.data) else None
