@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 
 from noetl.control.front.follow import Followers
+from noetl.control.history import events
 from noetl.control.log_audit import audit
 from noetl.core.message import Control
 from noetl.errors import BackendError, Conflict
@@ -144,6 +145,28 @@ async def test_ten_continuations_with_signals_to_the_first_lose_none(tmp_path):
         assert members[-1].execution_id == last
         assert members[-1].ctx == {"got": list(range(12))}
         assert sum(len(ran.named("execution.signalled")) for ran in members) == 12
+
+
+async def test_a_wish_that_was_taken_just_before_going_on_counts_as_told(tmp_path, monkeypatch):
+    """Between two looks of the server that left the letter, the owner takes it and goes on as another."""
+    looks = []
+    async with engine(tmp_path) as made, engine(tmp_path, made) as other:
+        first = await begin(made, WAITING.replace("after_events: 20", "after_events: 10"))
+        state = made.engine.live_state(first)
+        await until(made, lambda: any(run.parked for run in state.runs.values()))
+
+        async def read_then_taken(store, execution_id, start):
+            async for seq, event in events(store, execution_id, start):
+                yield seq, event
+            looks.append(execution_id)
+            await made.engine.collect_mail()
+            await made.engine.until_quiet(first)
+
+        monkeypatch.setattr("noetl.control.front.control.events", read_then_taken)
+        await asyncio.wait_for(other.front.control(first, Control("signal", name="go", payload=0)), 20)
+        assert looks == [first]  # once in vain; it was there at the second look
+        await control(made, first, "cancel")
+        assert [ran.status for ran in await chain_of(made, first)] == ["completed", "cancelled"]
 
 
 async def test_signals_that_nothing_took_are_carried(tmp_path):
