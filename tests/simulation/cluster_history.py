@@ -24,7 +24,7 @@ from tests.simulation.playbooks import PATH, Sample
 
 LOOK_S = 1.0
 MIXED = 3  # one seed of so many has a server of an older release
-PATIENCE_S = 900.0  # virtual seconds from the last fault to the end of everything
+PATIENCE_S = 3_600.0  # virtual seconds from the last fault to the end of everything
 
 
 def seeds_of(block: int, size: int) -> range:

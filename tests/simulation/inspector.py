@@ -71,8 +71,8 @@ class Inspector:
     def _spread(self, state: State) -> None:
         """A distributed loop has as many iterations handed out as may run, and not all to one lease.
 
-        Where the author chose the chunks or items are claimed, and where a worker was lost, the last ones
-        may have more iterations than their share.
+        Where the author chose the chunks, items are claimed or over in no time, and where a worker was lost,
+        the last ones may have more iterations than their share.
         """
         for run in state.runs.values() if state.status == "running" else ():
             if run.loop is None or not run.loop.limit:
@@ -81,7 +81,9 @@ class Inspector:
             wanted = min(run.loop.limit, run.loop.total - run.loop.done - run.loop.failed)
             used = sum(in_flight(run.loop, lease) for lease in own)
             whole = [lease for lease in own if lease.share == wanted > 1 and not run.loop.chunk]
-            uneven = run.loop.chunk or run.loop.claims is not None or not self.world.faults.calm
+            uneven = (
+                run.loop.chunk or run.loop.quick or run.loop.claims is not None or not self.world.faults.calm
+            )
             if uneven and run.loop.marks.find(PENDING, run.loop.next) < 0:
                 continue
             if used != wanted or whole:
