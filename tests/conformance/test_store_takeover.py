@@ -33,6 +33,15 @@ async def test_what_nobody_alive_owns_is_taken_over_and_nothing_else(store: Stor
     assert not await store.claim(alive, "b", LEASE_MS)
 
 
+async def test_what_is_paused_is_taken_over_when_its_parent_is_over(store: Store) -> None:
+    parent = await begin(store, 1, owner="alive")
+    child = await begin(store, 2, status="paused", parent=parent)
+    assert await taken(store, "b") == []
+    await end(store, parent, NOW)
+    assert await taken(store, "b") == [child]
+    assert await taken(store, "b") == []
+
+
 async def test_a_takeover_is_bounded_and_what_is_due_first_comes_first(store: Store) -> None:
     for number, due_at in ((1, 30), (2, 10), (3, 20)):
         await begin(store, number, due_at=due_at)

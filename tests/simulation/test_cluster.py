@@ -23,6 +23,9 @@ FOUND = {
     318: "a server that got an execution back stood still with what it knew of it before",
     1084: "a child that nobody waits for was paused with its parent, and never resumed",
     413: "whoever told an execution something was answered with a bug when its log could not be read",
+    106836: "a child stayed paused for ever when its parent was cancelled and the server died before telling it",
+    103971: "a playbook with many long waits was taken for one that stands still",
+    105000: "a loop of quick iterations was held to chunks of one",
 }
 
 

@@ -200,8 +200,15 @@ class MemoryStore(MemorySchedules, MemoryNotifications):
         wanted = [execution for execution in wanted if execution.owner == owner and _is_open(execution)]
         left = [execution for execution in self._executions.values() if _is_left(execution, owner, now)]
         left = [execution for execution in left if execution.summary.execution_id not in but]
+        left = [execution for execution in left if not self._rests(execution.summary)]
         left.sort(key=lambda execution: execution.summary.due_at or 0)
         return [self._take(execution, owner, now + lease_ms) for execution in [*wanted, *left][:limit]]
+
+    def _rests(self, summary: store.Summary) -> bool:
+        """Whether an execution needs nobody; not one that is paused and ends with its parent."""
+        parent = self._executions.get(summary.parent or "")
+        over = parent is not None and parent.summary.ended_at is not None
+        return summary.status in RESTING and not (summary.status == "paused" and over)
 
     def _take(self, execution: _Execution, owner: str, until: int) -> store.Claimed:
         before = execution.in_hand
@@ -490,7 +497,7 @@ def _is_open(execution: _Execution) -> bool:
 def _is_left(execution: _Execution, owner: str, now: int) -> bool:
     """Whether nobody alive owns an execution that someone should go on with."""
     silent = execution.owner is None or (execution.owner != owner and execution.owned_until < now)
-    return silent and _is_open(execution) and execution.summary.status not in RESTING
+    return silent and _is_open(execution)
 
 
 def _is_due(execution: _Execution, now: int) -> bool:

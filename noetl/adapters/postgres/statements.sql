@@ -214,7 +214,8 @@ update owners set until = 0 where owner = $1
 
 -- name: take_over
 -- What nobody alive owns, and of one's own what is wanted again. Whoever asks at the same moment gets others: rows
--- that are being taken are stepped over, and each is looked at again once it is locked.
+-- that are being taken are stepped over, and each is looked at again once it is locked. What is paused rests with
+-- nobody, unless its parent is over: that it ends with it may have been lost with whoever was to tell it.
 with recursive moment as materialized (select coalesce($3::bigint, now_ms()) as now),
 named (owner) as (
   (select owner from executions where ended_at is null and owner is not null order by owner limit 1)
@@ -231,13 +232,15 @@ named (owner) as (
   limit $5 for update skip locked
 ), unowned as materialized (
   select e.id, e.in_hand from executions e
-  where e.owner is null and e.ended_at is null and e.status not in ('paused', 'stuck')
+  where e.owner is null and e.ended_at is null and (e.status not in ('paused', 'stuck') or (e.status = 'paused'
+      and (select p.ended_at is not null from executions p where p.execution_id = e.parent)))
     and e.execution_id <> all ($7::text[])
   order by e.due_at limit $5 for update skip locked
 ), orphaned as materialized (
   select e.id, coalesce(e.in_hand, '') as in_hand from silent s cross join lateral (
     select e.id, e.in_hand from executions e
-    where e.owner = s.owner and e.ended_at is null and e.status not in ('paused', 'stuck')
+    where e.owner = s.owner and e.ended_at is null and (e.status not in ('paused', 'stuck') or (e.status = 'paused'
+      and (select p.ended_at is not null from executions p where p.execution_id = e.parent)))
       and (s.gone or e.owned_until < (select now from moment)) and e.execution_id <> all ($7::text[])
     order by e.due_at limit $5 for update skip locked
   ) e

@@ -111,11 +111,13 @@ LET_GO = (
 )
 IN_HAND = "SELECT in_hand FROM executions WHERE execution_id = ?"
 TAKE_IN_HAND = "UPDATE executions SET in_hand = ? WHERE execution_id = ?"
-# What nobody alive owns, and of one's own what is wanted again; that first.
+# What nobody alive owns, and of one's own what is wanted again; that first. What is paused rests with nobody,
+# unless its parent is over: that it ends with it may have been lost with whoever was to tell it.
 LEFT = (
-    "SELECT id, owner, in_hand FROM executions WHERE ended_at IS NULL AND stuck IS NULL AND ("
+    "SELECT id, owner, in_hand FROM executions e WHERE ended_at IS NULL AND stuck IS NULL AND ("
     "(owner = :owner AND execution_id IN (SELECT value FROM json_each(:own))) "
-    "OR (status NOT IN ('paused', 'stuck') "
+    "OR ((status NOT IN ('paused', 'stuck') OR (status = 'paused' AND EXISTS (SELECT 1 FROM executions p "
+    "WHERE p.execution_id = e.parent AND p.ended_at IS NOT NULL))) "
     "AND execution_id NOT IN (SELECT value FROM json_each(:but)) "
     "AND (owner IS NULL OR (owner <> :owner AND ("
     "owned_until < :now OR owner IN (SELECT value FROM json_each(:dead))))))) "
