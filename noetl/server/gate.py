@@ -17,6 +17,7 @@ from noetl.ports.schedule import HOOKS
 from noetl.server import session
 from noetl.server.access import NOBODY, OPERATOR, WHO, NotProven, Who
 from noetl.server.auth import Doorkeeper
+from noetl.server.manual.routes import DOCS
 from noetl.server.options import Options
 from noetl.server.problem import Problem, of_error, of_problem
 from noetl.server.rate import Rate
@@ -156,7 +157,8 @@ def is_public(method: str, path: str) -> bool:
     """Whether anyone may ask for something; the path counts as it was sent, letter for letter."""
     method = "GET" if method == "HEAD" else method
     return (method, path) in PUBLIC or (
-        method == "GET" and (path in PAGES or path.startswith((*ABOVE_PAGES, ASSETS)))
+        method == "GET"
+        and (path in PAGES or path == DOCS or path.startswith((*ABOVE_PAGES, ASSETS, f"{DOCS}/")))
     )
 
 

@@ -1,6 +1,7 @@
 """The wheel is the product: the same bytes from the same commit, and all it needs, on every Python that is here."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 from deploy.dist import pinned
 from examples.api import Server, Shop
-from noetl import __version__
+from noetl import __version__, documentation
 from noetl.cli.extras import EXTRA_OF
 from tests.docs.pages import API, blocks
 
@@ -130,6 +131,20 @@ def test_the_wheel_has_the_program_its_pages_and_no_tests(wheel: Path) -> None:
     assert [name for name in names if "__pycache__" in name] == []
 
 
+def test_the_wheel_has_every_page_of_the_documentation_and_what_pages_show(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        inside = {name.removeprefix("noetl/manual/") for name in archive.namelist()}
+    assert set(documentation.sources().values()) - inside == set()
+    shown = {
+        (ROOT / page).parent.joinpath(link).resolve().relative_to(ROOT).as_posix()
+        for page in documentation.sources().values()
+        for link in re.findall(r"!\[[^\]]*\]\(([^)#\s]+)\)", (ROOT / page).read_text())
+    }
+    dark = {picture.replace("-light.", "-dark.") for picture in shown}
+    assert shown
+    assert (shown | dark) - inside == set()
+
+
 @pytest.mark.parametrize("python", PYTHONS)
 def test_from_the_wheel_alone_the_readme_works_on_every_python_that_is_here(
     wheel: Path, python: str, tmp_path: Path, api: Server
@@ -144,6 +159,8 @@ def test_from_the_wheel_alone_the_readme_works_on_every_python_that_is_here(
     assert printed == '"3450 rows are in shop/"\n'
     told = run(programs, ["python", "-c", "import noetl; print(noetl.run('orders.yaml').output)"], work)
     assert told == "3450 rows are in shop/\n"
+    read = "from noetl import documentation as d; print(len(d.sources()), d.title(d.read('how-to/install')))"
+    assert run(programs, ["python", "-c", read], work) == f"{len(documentation.sources())} Install it\n"
     shutil.rmtree(programs.parent)
 
 
