@@ -37,7 +37,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "credential": "store secrets that playbooks use by name",
         "schedule": "start playbooks by the clock: cron and intervals",
         "backfill": "ticks of the past, made up for: watch and pause them",
-        "trigger": "start playbooks by webhooks and NATS subjects",
+        "trigger": "start playbooks by webhooks, NATS, ends of others",
         "notification": "who is told when executions fail, end, wait or are late",
         "token": "make, list and delete the tokens that a server lets in",
         "db": "the store: its schema, what is in it, and what may go",

@@ -14,6 +14,7 @@ PICK_UP_S = 1.0
 LEASES_S = 0.25
 SCHEDULES_S = 0.5
 NOTIFICATIONS_S = 0.5
+TRIGGERS_S = 0.5
 
 Work = Callable[[], Awaitable[object]]
 

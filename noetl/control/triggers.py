@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-import re
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -10,17 +9,20 @@ from typing import Protocol
 
 import msgspec
 
-from noetl.control.schedules import FindAsked, check_name
+from noetl.control.firings import Firings
+from noetl.control.schedules import FindAsked
 from noetl.control.tick_runner import StartAsked
-from noetl.errors import Conflict, Denied, NotFound, RequestError
+from noetl.control.trigger_check import check_trigger
+from noetl.control.trigger_rings import check_ring
+from noetl.errors import BackendError, Conflict, Denied, NotFound, RequestError
 from noetl.json_value import Json, JsonObject
+from noetl.ports.arrival import Arrival
 from noetl.ports.bearer import SECRET_BYTES, digest
 from noetl.ports.front import Ask, NewTrigger, Started, WebhookCall
-from noetl.ports.schedule import KEY_PATTERN, SECRET_LEAST, SUBJECT_LENGTH, Trigger, TriggerAsk
+from noetl.ports.schedule import Trigger, TriggerAsk
 from noetl.ports.store import Store
 
 NO_SECRET = "0" * 64
-OWN_SUBJECTS = ("noetl", "$", "_")  # beginnings of what servers, workers and NATS itself speak under
 
 
 class Keeper(Protocol):
@@ -42,11 +44,14 @@ class TriggerBook:
     def __init__(self, store: Store, keeper: Keeper, start: StartAsked, find: FindAsked) -> None:
         self._store, self._keeper = store, keeper
         self._start_playbook, self._find_playbook = start, find
+        self._firings = Firings(store, start)
 
     async def put_trigger(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:
         """Keep a trigger; the secret of a webhook is made unless it is given, or was."""
-        _check(ask)
+        check_trigger(ask)
         existing = await self._existing_trigger(ask.name)
+        if ask.kind == "playbook":
+            check_ring(ask, await self._store.triggers())
         if existing is None or (existing.path, existing.version) != (ask.path, ask.version):
             await self._find_playbook(Ask(path=ask.path, version=ask.version))
         secret = ask.secret
@@ -55,6 +60,8 @@ class TriggerBook:
             secret = secrets.token_urlsafe(SECRET_BYTES)
         trigger = Trigger(**msgspec.structs.asdict(ask), created_at=await self._store.clock())
         trigger.secret = digest(secret) if secret is not None else old_digest
+        if ask.kind == "playbook":
+            trigger.secret = None
         if ask.kind == "nats":
             trigger.secret, trigger.queue = None, ask.queue or f"noetl-trigger-{ask.name}"
         if not await self._store.put_trigger(trigger, new=new):
@@ -76,6 +83,10 @@ class TriggerBook:
     async def trigger(self, name: str) -> Trigger:
         return await self._store.trigger(name)
 
+    async def arrivals(self, trigger: str, limit: int = 100, before: int | None = None) -> Sequence[Arrival]:
+        await self._store.trigger(trigger)
+        return await self._store.arrivals(trigger, limit, before)
+
     async def delete_trigger(self, name: str) -> None:
         await self._store.delete_trigger(name)
         with suppress(NotFound):
@@ -90,7 +101,14 @@ class TriggerBook:
         ask.workload = {**trigger.workload, trigger.payload_key: payload}
         ask.idempotency_key = None if key is None else f"trigger/{name}/{key}"
         ask.trigger = {"kind": trigger.kind, "name": name, "payload": payload}
-        return await self._start_playbook(ask)
+        started = await self._start_playbook(ask)
+        with suppress(BackendError):  # it has started, and whoever sent the message is told so
+            await self._store.note_firing(name, started.execution_id, None)
+        return started
+
+    async def fire_due(self) -> None:
+        """Fire triggers for what arrived."""
+        await self._firings.round()
 
     async def knock(self, name: str, knock: WebhookCall) -> Started:
         trigger = await self._existing_trigger(name)
@@ -136,42 +154,3 @@ def payload_of(body: bytes) -> Json:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RequestError(f"the message is no JSON: {error}", hint="send one JSON value") from None
     return payload
-
-
-def _check(ask: TriggerAsk) -> None:
-    check_name(ask.name, "trigger")
-    if not re.fullmatch(KEY_PATTERN, ask.payload_key):
-        message = f"'{ask.payload_key[:80]}' is no key of a workload"
-        raise RequestError(message, hint="use letters, digits and _, as in --as order")
-    match ask.kind:
-        case "webhook":
-            _check_webhook(ask)
-        case "nats":
-            _check_subject(ask)
-        case _:
-            raise RequestError(f"'{ask.kind[:80]}' is no kind of trigger", hint="webhook, or nats")
-
-
-def _check_webhook(ask: TriggerAsk) -> None:
-    if ask.subject is not None or ask.queue is not None:
-        raise RequestError("a webhook has no subject and no queue", hint="those are of the kind nats")
-    if ask.secret is not None and len(ask.secret) < SECRET_LEAST:
-        message = f"the secret has {len(ask.secret)} characters, which can be guessed"
-        raise RequestError(message, hint=f"at least {SECRET_LEAST}; without one a good one is made")
-
-
-def _check_subject(ask: TriggerAsk) -> None:
-    """Refuse subjects that NATS does not know, or under which others than senders of messages speak."""
-    if ask.secret is not None:
-        raise RequestError("a trigger on a subject has no secret", hint="NATS lets in who may publish there")
-    words = (ask.subject or "").split(".")
-    odd = [word for word in words if not word or re.search(r"\s", word) or not word.isprintable()]
-    wild = [word for word in words if ("*" in word and word != "*") or (">" in word and word != ">")]
-    if odd or wild or ">" in words[:-1] or len(ask.subject or "") > SUBJECT_LENGTH:
-        message = f"'{(ask.subject or '')[:80]}' is no subject of NATS"
-        raise RequestError(message, hint="words with dots between them, as in orders.new or orders.*")
-    if words[0] in ("*", ">") or words[0].startswith(OWN_SUBJECTS[1:]) or words[0] == OWN_SUBJECTS[0]:
-        message = f"the subject '{ask.subject}' reaches what NATS and noetl themselves say"
-        raise RequestError(message, hint="let it begin with a word of your own, as in orders.>")
-    if ask.queue is not None and not re.fullmatch(r"[!-~]{1,100}", ask.queue):
-        raise RequestError(f"'{ask.queue[:80]}' is no queue group", hint="letters, digits, - and _")

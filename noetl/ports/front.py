@@ -16,6 +16,7 @@ from noetl.core.message import Control
 from noetl.core.shapes import TriggerFacts
 from noetl.json_value import Json, JsonObject
 from noetl.ports import answers
+from noetl.ports.arrival import Arrivals
 from noetl.ports.bearer import Scope
 from noetl.ports.notification import Delivery, Notification, NotificationAsk, Notifications
 from noetl.ports.schedule import ByName, Schedule, ScheduleAsk, Trigger, TriggerAsk
@@ -377,7 +378,7 @@ class Backfills(Protocol):
         """Pause, resume or cancel it; raises Conflict when it is over."""
 
 
-class Triggers(ByName, Protocol):
+class Triggers(ByName, Arrivals, Protocol):
     """What starts executions by a message. Unknown names raise NotFound."""
 
     async def put_trigger(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:

@@ -13,7 +13,7 @@ from msgspec import Meta
 from noetl.core.event import iso
 from noetl.errors import NoetlError, NotFound
 from noetl.json_value import Json, JsonObject
-from noetl.ports.schedule import StandingName
+from noetl.ports.schedule import Pattern, StandingName
 
 Occasion = Literal["failed", "stuck", "completed", "waiting", "late"]
 OCCASIONS: tuple[str, ...] = get_args(Occasion)
@@ -24,7 +24,6 @@ SAMPLE = "sample"  # the occasion of a delivery that only tries the way
 KEY_PREFIX = "notification/"  # of the idempotency keys of executions that a notification starts
 TARGET_LENGTH = 2048
 
-Pattern = Annotated[str, Meta(min_length=1, max_length=512)]
 CredentialRef = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_.-]{0,127}$")]
 
 

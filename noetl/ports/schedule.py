@@ -27,6 +27,10 @@ OVERLAPS = ("skip", "queue", "allow", "replace")
 StandingName = Annotated[str, Meta(pattern=NAME_PATTERN)]
 PlaybookPath = Annotated[str, Meta(min_length=1, max_length=512)]
 PlaybookNumber = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+Pattern = Annotated[str, Meta(min_length=1, max_length=512)]  # `*` stands for any characters, `?` for one
+ENDS: tuple[str, ...] = ("completed", "failed")
+MATCHES: tuple[str, ...] = ("any", "all")
+AFTER_MOST = 20
 
 
 class Skipped(msgspec.Struct, rename={"first_at": "from", "last_at": "to"}):
@@ -76,7 +80,7 @@ class TriggerBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, rena
     """A trigger that is wanted."""
 
     name: StandingName
-    kind: Literal["webhook", "nats"]
+    kind: Literal["webhook", "nats", "playbook"]
     path: PlaybookPath
     version: PlaybookNumber | None = None
     workload: JsonObject = {}
@@ -84,20 +88,30 @@ class TriggerBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, rena
     secret: Annotated[str, Meta(min_length=SECRET_LEAST, max_length=255)] | None = None
     subject: Annotated[str, Meta(min_length=1, max_length=SUBJECT_LENGTH)] | None = None
     queue: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
+    after: Annotated[list[Pattern], Meta(max_length=AFTER_MOST)] = []  # playbooks whose end is waited for
+    match: Literal["any", "all"] = "any"  # of them
+    on: Annotated[list[Literal["completed", "failed"]], Meta(max_length=8)] = msgspec.field(
+        default_factory=lambda: ["completed"]
+    )
+    children: bool = False  # ends of executions that others started, too
     enabled: bool = True
 
 
 class TriggerAsk(TriggerBody, kw_only=True):
-    """The same, and by whom: a playbook, and a webhook or a NATS subject."""
+    """The same, and by whom: a playbook, and what it is started by."""
 
     by: str = "cli"
 
 
 class Trigger(TriggerBody, kw_only=True, forbid_unknown_fields=False):
-    """A playbook that is started by a message; of a secret only the digest rests here."""
+    """A playbook that is started by what arrives; of a secret only the digest rests here."""
 
     created_at: int = 0
     by: str = ""
+    last_at: int | None = None  # when it fired last
+    last_execution: str | None = None
+    last_error: str | None = None  # why it started nothing then
+    pending: int = 0  # what arrived and waits
 
 
 class Fired(msgspec.Struct):
@@ -148,7 +162,10 @@ class ScheduleStore(ByName, Protocol):
         """Schedules whose next tick has come, those that wait longest first."""
 
     async def put_trigger(self, trigger: Trigger, *, new: bool = False) -> bool:
-        """Keep a trigger, in the place of one that has the name; `new`: unless there is one, then False."""
+        """Keep a trigger, in the place of one that has the name; `new`: unless there is one, then False.
+
+        What it did last and who made it first stay as they are.
+        """
 
 
 def schedule_facts(schedule: Schedule) -> JsonObject:
@@ -167,6 +184,7 @@ def trigger_facts(trigger: Trigger) -> JsonObject:
     fields = msgspec.structs.asdict(trigger)
     del fields["secret"]
     fields["as"], fields["created_at"] = fields.pop("payload_key"), iso(trigger.created_at)
+    fields["last_at"] = iso(trigger.last_at) if trigger.last_at is not None else None
     fields["hook"] = f"{HOOKS}{trigger.name}" if trigger.kind == "webhook" else None
     return fields
 

@@ -13,6 +13,7 @@ import msgspec
 
 from noetl.core.formats import OLDEST_ROW_FORMAT, ROW_FORMAT, check_row_format
 from noetl.errors import Conflict, NotFound
+from noetl.ports.arrival import ArrivalStore
 from noetl.ports.notification import Notice, NotificationStore
 from noetl.ports.schedule import ScheduleStore
 from noetl.ports.task_lines import LineStore
@@ -239,10 +240,11 @@ class Extent(msgspec.Struct):
     oldest_due: tuple[str, int] | None = None  # of those that run: the execution, and when
 
 
-class Store(ScheduleStore, TickStore, NotificationStore, LineStore, Protocol):
+class Store(ScheduleStore, TickStore, ArrivalStore, NotificationStore, LineStore, Protocol):
     """The event log and its projections, what starts executions, and who is told of them.
 
-    A commit that changes a status, or brings notices, writes the deliveries of whoever wants to know.
+    A commit that changes a status, or brings notices, writes the deliveries of whoever wants to know; one
+    that ends an execution, what arrives for the triggers that wait for it.
     """
 
     path: str  # where the log is, in words for a person

@@ -134,7 +134,7 @@ ScheduleChange = part_of(
 TriggerChange = part_of(
     "TriggerChange",
     TriggerBody,
-    "What a trigger starts, and by what: a webhook, or a subject of NATS.",
+    "What a trigger starts, and by what: a webhook, a subject of NATS, or the end of other playbooks.",
     without={"name"},
 )
 
@@ -401,6 +401,7 @@ TriggerItem = part_of(
     without={"secret"},
     defaults=False,
     created_at=Moment,
+    last_at=Moment | None,
     hook=str | None,
 )
 NewTriggerAnswer = part_of(
@@ -409,6 +410,27 @@ NewTriggerAnswer = part_of(
     "A trigger, and its secret if that was made or given: shown this once.",
     defaults=False,
     secret=str | None,
+)
+
+
+class ArrivalItem(msgspec.Struct):
+    """Something that arrived for a trigger, and what became of it."""
+
+    id: int
+    at: Moment
+    what: Json
+    state: Annotated[str, one_of("pending", "fired", "filtered", "superseded", "failed")]
+    attempts: int
+    next_at: Moment | None
+    settled_at: Moment | None
+    execution_id: ExecutionId | None
+    error: str | None
+
+
+ArrivalPage = page_of(
+    "ArrivalPage",
+    ArrivalItem,
+    "What arrived, the newest first, and where the next page begins.",
 )
 TriggerPage = page_of("TriggerPage", TriggerItem, "Triggers by name, and where the next page begins.")
 

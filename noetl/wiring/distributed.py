@@ -198,7 +198,9 @@ async def _clockwork(
     """What happens by the clock while a server runs; at its end its executions are free for others."""
     schedules = (sweep.SCHEDULES_S, plane.front.fire_schedules)
     notifications = (sweep.NOTIFICATIONS_S, plane.front.send_due)
-    task = asyncio.create_task(sweep.serve(plane.engine, worker_api, (schedules, notifications, *also)))
+    triggers = (sweep.TRIGGERS_S, plane.front.fire_due)
+    jobs = (schedules, notifications, triggers, *also)
+    task = asyncio.create_task(sweep.serve(plane.engine, worker_api, jobs))
     try:
         yield
     finally:

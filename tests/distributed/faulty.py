@@ -117,6 +117,20 @@ def after_telling(fuse: Fuse) -> None:
     around(Webhook, "send", fuse, after=True)
 
 
+def before_firing(fuse: Fuse) -> None:
+    """It is decided what a trigger fires, and nothing was started."""
+    from noetl.control.firings import Firings
+
+    around(Firings, "_execution", fuse, after=False)
+
+
+def after_firing(fuse: Fuse) -> None:
+    """The execution was started, and that is not noted."""
+    from noetl.control.firings import Firings
+
+    around(Firings, "_execution", fuse, after=True)
+
+
 def before_report(fuse: Fuse) -> None:
     for link in _links():
         around(link, "report", fuse, after=False)
@@ -175,6 +189,8 @@ POINTS = {
         on_deadly_report,
         before_telling,
         after_telling,
+        before_firing,
+        after_firing,
     )
 }
 

@@ -10,6 +10,7 @@ from noetl.adapters.http.client import Client
 from noetl.adapters.http.moment import ms, with_ms
 from noetl.adapters.http.problem import error_of
 from noetl.json_value import Json, JsonObject
+from noetl.ports.arrival import Arrival
 from noetl.ports.front import NewTrigger, Started, WebhookCall
 from noetl.ports.schedule import Schedule, ScheduleAsk, Trigger, TriggerAsk
 from noetl.ports.tick import Backfill, BackfillAsk, BackfillWish, PlannedBackfill, Tick
@@ -101,6 +102,11 @@ class HttpSchedules:
     async def delete_trigger(self, name: str) -> None:
         await self.client.ask("DELETE", f"/triggers/{segment(name)}")
 
+    async def arrivals(self, trigger: str, limit: int = 100, before: int | None = None) -> Sequence[Arrival]:
+        query = {"limit": limit, "cursor": before}
+        page = await self.client.ask("GET", f"/triggers/{segment(trigger)}/arrivals", query=query)
+        return [_arrival(trigger, item) for item in page["items"]]
+
     async def fire_trigger(
         self, name: str, payload: Json, *, key: str | None = None, by: str | None = None
     ) -> Started:
@@ -153,4 +159,11 @@ def _backfill(item: Mapping[str, object]) -> Backfill:
 
 
 def _trigger(item: Mapping[str, object]) -> Trigger:
-    return msgspec.convert({**with_ms(item, "created_at"), "secret": None}, Trigger)
+    return msgspec.convert({**with_ms(item, "created_at", "last_at"), "secret": None}, Trigger)
+
+
+def _arrival(trigger: str, item: Mapping[str, Any]) -> Arrival:
+    fields = with_ms(item, "at", "next_at", "settled_at")
+    fields["body"] = msgspec.json.encode(fields.pop("what", None)).decode()
+    fields["execution"] = fields.pop("execution_id", None)
+    return msgspec.convert({"next_at": None, **fields, "trigger": trigger, "key": ""}, Arrival)

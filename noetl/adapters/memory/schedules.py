@@ -4,20 +4,23 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
+from noetl.adapters.memory.arrivals import MemoryArrivals
 from noetl.adapters.memory.ticks import MemoryTicks
 from noetl.ports.schedule import Fired, Schedule, Trigger, unknown_schedule, unknown_trigger
 from noetl.ports.tick import Tick, schedule_owner
 
 KEPT = ("last_at", "last_execution", "last_error", "created_at", "by", "skipped")
+TRIGGER_KEPT = ("last_at", "last_execution", "last_error", "created_at", "by")
 
 
-class MemorySchedules(MemoryTicks):
+class MemorySchedules(MemoryTicks, MemoryArrivals):
     """The part of the store in memory that keeps what starts executions."""
 
     _now: Callable[[], int]
 
     def __init__(self) -> None:
-        super().__init__()
+        MemoryTicks.__init__(self)
+        MemoryArrivals.__init__(self)
         self._schedules: dict[str, Schedule] = {}
         self._triggers: dict[str, Trigger] = {}
 
@@ -79,18 +82,21 @@ class MemorySchedules(MemoryTicks):
         existing_trigger = self._triggers.get(trigger.name)
         if existing_trigger is not None and new:
             return False
-        first = existing_trigger or trigger
-        self._triggers[trigger.name] = replace(trigger, created_at=first.created_at, by=first.by)
+        copy = replace(trigger)
+        for field in TRIGGER_KEPT if existing_trigger else ():
+            setattr(copy, field, getattr(existing_trigger, field))
+        self._triggers[trigger.name] = copy
         return True
 
     async def trigger(self, name: str) -> Trigger:
         if name not in self._triggers:
             raise unknown_trigger(name)
-        return replace(self._triggers[name])
+        return replace(self._triggers[name], pending=len(self._pending(name)))
 
     async def triggers(self) -> Sequence[Trigger]:
-        return [replace(self._triggers[name]) for name in sorted(self._triggers)]
+        return [await self.trigger(name) for name in sorted(self._triggers)]
 
     async def delete_trigger(self, name: str) -> None:
         if self._triggers.pop(name, None) is None:
             raise unknown_trigger(name)
+        self._forget_arrivals(name)

@@ -77,6 +77,7 @@ class MemoryStore(MemorySchedules, MemoryNotifications):
         if append.rows:
             execution.seq, execution.head = append.rows[-1].last, append.rows[-1].hash
         self._tell_status(before, execution.summary, execution.seq)
+        self._arrive(before, execution.summary)
         for notice in append.notices:
             self._tell(execution.summary, notice)
         over = execution.summary.ended_at is not None

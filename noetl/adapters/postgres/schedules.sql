@@ -41,24 +41,30 @@ update schedules set next_at = $3, last_at = $4, last_execution = coalesce($5, l
 where name = $1 and next_at = $2 returning 1
 
 -- name: put_trigger
-insert into triggers (name, kind, path, version, workload, payload_key, secret, subject, queue, enabled, created_at, made_by)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+insert into triggers (name, kind, path, version, workload, payload_key, secret, subject, queue, enabled, created_at, made_by,
+  options)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 on conflict (name) do update set kind = excluded.kind, path = excluded.path, version = excluded.version,
   workload = excluded.workload, payload_key = excluded.payload_key, secret = excluded.secret,
-  subject = excluded.subject, queue = excluded.queue, enabled = excluded.enabled
+  subject = excluded.subject, queue = excluded.queue, enabled = excluded.enabled, options = excluded.options
 
 -- name: add_trigger
-insert into triggers (name, kind, path, version, workload, payload_key, secret, subject, queue, enabled, created_at, made_by)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+insert into triggers (name, kind, path, version, workload, payload_key, secret, subject, queue, enabled, created_at, made_by,
+  options)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 on conflict (name) do nothing returning 1
 
 -- name: trigger
-select name, kind, path, version, workload, payload_key, secret, subject, queue, enabled, created_at, made_by
-from triggers where name = $1
+select name, kind, path, version, workload, payload_key, secret, subject, queue, enabled, created_at, made_by, options,
+  last_at, last_execution, last_error,
+  (select count(*) from arrivals a where a.trigger_name = t.name and a.state = 'pending')
+from triggers t where name = $1
 
 -- name: triggers
-select name, kind, path, version, workload, payload_key, secret, subject, queue, enabled, created_at, made_by
-from triggers order by name
+select name, kind, path, version, workload, payload_key, secret, subject, queue, enabled, created_at, made_by, options,
+  last_at, last_execution, last_error,
+  (select count(*) from arrivals a where a.trigger_name = t.name and a.state = 'pending')
+from triggers t order by name
 
 -- name: delete_trigger
 delete from triggers where name = $1 returning 1

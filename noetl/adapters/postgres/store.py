@@ -83,6 +83,9 @@ class PostgresStore(SqlStore):
     def _names(self, names: Sequence[str]) -> object:
         return list(names)
 
+    def _numbers(self, numbers: Sequence[int]) -> object:
+        return list(numbers)
+
     async def _together(self, first: Call, then: Sequence[Call]) -> list[asyncpg.Record]:
         async with self.database.transaction() as connection:
             rows: list[asyncpg.Record] = await connection.fetch(SQL[first.name], *first.values)

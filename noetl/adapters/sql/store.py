@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 import msgspec
 
+from noetl.adapters.sql.arrivals import SqlArrivals
 from noetl.adapters.sql.notifications import SqlNotifications
 from noetl.adapters.sql.schedules import Record
 from noetl.adapters.sql.ticks import SqlTicks
 from noetl.ports import store
 
 
-class SqlStore(SqlNotifications, SqlTicks):
+class SqlStore(SqlNotifications, SqlArrivals, SqlTicks):
     """The statements that are the same for every database but in their text."""
 
     async def _row_of(self, name: str, execution_id: str, *values: object) -> Record:

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 
-from noetl.ports.schedule import Schedule, Trigger
+from noetl.ports.schedule import Schedule
 
 SCHEDULE_FIELDS = Schedule.__struct_fields__
-TRIGGER_FIELDS = Trigger.__struct_fields__
+TRIGGER_FIELDS = (
+    "name", "kind", "path", "version", "workload", "payload_key", "secret", "subject", "queue", "enabled",
+    "created_at", "by", "options",
+)  # fmt: skip
 KEPT = ("name", "last_at", "last_execution", "last_error", "created_at", "by", "skipped")  # when it changes
 
 
@@ -28,7 +31,10 @@ def _add(table: str, fields: Sequence[str]) -> str:
 
 
 _SCHEDULES = f"SELECT {_columns(SCHEDULE_FIELDS)} FROM schedules"
-_TRIGGERS = f"SELECT {_columns(TRIGGER_FIELDS)} FROM triggers"
+_TRIGGERS = (
+    f"SELECT {_columns(TRIGGER_FIELDS)}, last_at, last_execution, last_error, "
+    "(SELECT count(*) FROM arrivals a WHERE a.trigger_name = t.name AND a.state = 'pending') FROM triggers t"
+)
 SCHEDULES_SQL = {
     "put_schedule": _put("schedules", SCHEDULE_FIELDS),
     "add_schedule": _add("schedules", SCHEDULE_FIELDS),

@@ -14,6 +14,7 @@ from noetl.adapters.sql.store import SqlStore
 from noetl.adapters.sql.ticks import Call
 from noetl.adapters.sqlite import jobs, task_lines
 from noetl.adapters.sqlite import statements as sql
+from noetl.adapters.sqlite.arrivals import ARRIVALS_SQL
 from noetl.adapters.sqlite.connection import fetch, open_database, schema_version
 from noetl.adapters.sqlite.notifications import NOTIFICATIONS_SQL
 from noetl.adapters.sqlite.presence import Presence
@@ -24,7 +25,7 @@ from noetl.adapters.sqlite.writer import Writer
 from noetl.ports import store
 from noetl.ports.task_lines import KeptLines, PrintedLines, StoredLines
 
-SQL = {**sql.SQL, **SCHEDULES_SQL, **NOTIFICATIONS_SQL, **TICKS_SQL}
+SQL = {**sql.SQL, **SCHEDULES_SQL, **NOTIFICATIONS_SQL, **TICKS_SQL, **ARRIVALS_SQL}
 DELETED_AT_ONCE = 20  # executions in one transaction, so that others need not wait long
 
 
@@ -51,6 +52,9 @@ class SqliteStore(SqlStore):
 
     def _names(self, names: Sequence[str]) -> object:
         return _json(list(names))
+
+    def _numbers(self, numbers: Sequence[int]) -> object:
+        return _json(list(numbers))
 
     async def _together(self, first: Call, then: Sequence[Call]) -> list[Record]:
         def job(connection: apsw.Connection) -> list[Record]:

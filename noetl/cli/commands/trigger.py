@@ -1,7 +1,7 @@
-"""`noetl trigger`: playbooks that are started by messages. A webhook's secret is shown once."""
+"""`noetl trigger`: playbooks that are started by what arrives. A webhook's secret is shown once."""
 
 import sys
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import click
 
@@ -11,22 +11,29 @@ from noetl.cli.connection.caller import caller
 from noetl.cli.terminal import emit, emit_json, emit_list, note, width_of
 
 if TYPE_CHECKING:
+    from noetl.ports.arrival import Arrival
     from noetl.ports.schedule import Trigger
 
+SHOWN = 120  # characters of what arrived
+Kind = Literal["webhook", "nats", "playbook"]
 EPILOG = """\b
 Examples:
   noetl trigger add push team/build --webhook --as event
   noetl trigger add orders team/order --subject orders.new --as order
+  noetl trigger add report team/report --after team/load --after team/clean --all
+  noetl trigger add alarm team/repair --after 'team/*' --on failed --as ended
   noetl trigger list
+  noetl trigger history report
   noetl trigger delete push
 
-What a message says, as JSON, becomes the workload's key that --as names.
+What arrived (a message, or which execution ended and what it gave) becomes
+the workload's key that --as names; templates read it as trigger.payload too.
 """
 
 
 @click.group("trigger", cls=Group, epilog=EPILOG)
 def command() -> None:
-    """Start playbooks by messages: calls of a webhook, or a NATS subject."""
+    """Start playbooks by what arrives: webhook calls, NATS messages, ends of others."""
 
 
 @command.command("add")
@@ -36,6 +43,15 @@ def command() -> None:
 @click.option("--secret", metavar="TEXT|-", help="The webhook's secret; `-` reads it.  [default: a new one]")
 @click.option("--subject", metavar="SUBJECT", help="By a message on this NATS subject of the servers' bus.")
 @click.option("--queue", metavar="GROUP", help="The queue group that the servers share.")
+@click.option(
+    "--after",
+    metavar="PATH",
+    multiple=True,
+    help="By the end of this playbook; `*` and `?` stand for any characters. May be given again.",
+)
+@click.option("--all", "every", is_flag=True, help="Wait until each of the --after has ended, not any one.")
+@click.option("--on", metavar="END,...", help="Which ends: completed, failed.  [default: completed]")
+@click.option("--children", is_flag=True, help="Count ends of executions that others started, too.")
 @click.option("--as", "payload_key", metavar="KEY", default="payload", show_default=True,
               help="The workload's key for what the message says.")  # fmt: skip
 @options.workload
@@ -50,19 +66,29 @@ async def add(
     secret: str | None,
     subject: str | None,
     queue: str | None,
+    after: tuple[str, ...],
+    every: bool,
+    on: str | None,
+    children: bool,
     payload_key: str,
     **start: Unpack[options.WorkloadChoices],
 ) -> None:
-    """Start the registered playbook PATH by messages; of a webhook, print its secret, this once."""
-    if webhook == (subject is not None):
-        raise click.UsageError("give either --webhook or --subject SUBJECT")
+    """Start the registered playbook PATH by what arrives; of a webhook, print its secret, this once."""
+    if [webhook, subject is not None, bool(after)].count(True) != 1:
+        raise click.UsageError("give one of --webhook, --subject SUBJECT and --after PATH")
+    if not after and (every or on is not None or children):
+        raise click.UsageError("--all, --on and --children go with --after PATH")
     if secret == start["file"] == "-":
         raise click.UsageError("only one of --secret and --input can read standard input")
     from noetl.cli.connection.connection import connect
     from noetl.ports.schedule import TriggerAsk, trigger_facts
 
     by, started = caller(), options.playbook_start(path, start)
-    ask = TriggerAsk(by=by, name=name, kind="webhook" if webhook else "nats", **started)
+    kind: Kind = "webhook" if webhook else "playbook" if after else "nats"
+    ask = TriggerAsk(by=by, name=name, kind=kind, after=list(after), **started)
+    ask.match, ask.children = "all" if every else "any", children
+    if on is not None:
+        ask.on = [end.strip() for end in on.split(",")]  # type: ignore[misc]  # checked with the rest
     ask.payload_key, ask.subject, ask.queue = payload_key, subject, queue
     ask.secret = sys.stdin.read().removesuffix("\n") if secret == "-" else secret
     async with connect(make=True) as connection:
@@ -76,6 +102,8 @@ async def add(
     note(f"trigger {name}: {_words(new_trigger.trigger)}")
     if new_trigger.trigger.kind == "nats":
         note("servers that have a bus (NOETL_BUS) listen; what is said while none runs starts nothing")
+    if kind == "playbook":
+        note("servers fire it; what ends while none runs is kept until one does")
 
 
 @command.command("list")
@@ -115,6 +143,25 @@ async def show(name: str, as_json: bool) -> None:
         return
     emit(f"{name}: {_words(trigger)}{_paused(trigger)}")
     emit(f"payload: workload.{trigger.payload_key}\nmade: {iso(trigger.created_at)[:19]} by {trigger.by}")
+    if trigger.last_at is not None:
+        emit(f"last: {iso(trigger.last_at)[:19]} {trigger.last_error or trigger.last_execution}")
+    if trigger.pending:
+        emit(f"pending: {trigger.pending}")
+
+
+@command.command("history")
+@click.argument("name")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="At most so many.")
+@options.server
+@options.as_json
+async def history(name: str, limit: int, as_json: bool) -> None:
+    """List what arrived for a trigger and what became of it, the newest first."""
+    from noetl.cli.connection.connection import call_front
+    from noetl.ports.arrival import arrival_facts
+
+    arrivals = await call_front(lambda front: front.arrivals(name, limit))
+    empty = f"nothing that {name} had to wait with has arrived"
+    emit_list(arrivals, _arrival_line, fields=arrival_facts, empty=empty, as_json=as_json)
 
 
 @command.command("delete")
@@ -128,6 +175,14 @@ async def delete(name: str) -> None:
     note(f"deleted {name}")
 
 
+def _arrival_line(arrival: "Arrival") -> str:
+    from noetl.core.event import iso
+
+    became = arrival.execution or arrival.error or ""
+    what = arrival.body if len(arrival.body) <= SHOWN else f"{arrival.body[: SHOWN - 1]}…"
+    return f"{iso(arrival.at)[:19]}  {arrival.state:<10}  {what}  {became}".rstrip()
+
+
 def _paused(trigger: "Trigger") -> str:
     return "" if trigger.enabled else "  (paused)"
 
@@ -136,5 +191,10 @@ def _words(trigger: "Trigger") -> str:
     from noetl.ports.schedule import HOOKS
 
     version = f" v{trigger.version}" if trigger.version is not None else ""
-    source = f"POST {HOOKS}{trigger.name}" if trigger.kind == "webhook" else f"NATS {trigger.subject}"
+    source = f"NATS {trigger.subject}"
+    if trigger.kind == "webhook":
+        source = f"POST {HOOKS}{trigger.name}"
+    elif trigger.kind == "playbook":
+        named = (" and " if trigger.match == "all" else " or ").join(trigger.after)
+        source = f"{' or '.join(trigger.on)}: {named}"
     return f"{source} starts {trigger.path}{version}"

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from noetl.errors import Denied, NotFound
 from noetl.json_value import Json, JsonObject
+from noetl.ports.arrival import arrival_facts
 from noetl.ports.front import WebhookCall
 from noetl.ports.schedule import (
     NAME_PATTERN,
@@ -33,6 +34,7 @@ from noetl.server.route_spec import HOOK_SECRET, HOOK_SIGNATURE, describe, make_
 from noetl.server.routes.backfills import before_of, tick_page
 from noetl.server.routes.executions import KEY_PARAMETER, begun_reply, key_of
 from noetl.server.shapes import (
+    ArrivalPage,
     Begun,
     FireBody,
     NewTriggerAnswer,
@@ -157,6 +159,8 @@ async def put_trigger(request: Request, name: Name) -> Response:
 async def _put_trigger(request: Request, body: Struct, *, new: bool = False, **name: str) -> JsonObject:
     ask = TriggerAsk(**{**asdict(body), **name, "by": who_asks(request).name})
     _require_standing(request, ask.path)
+    for pattern in ask.after:
+        require_path(request, pattern, f"place for triggers on '{pattern}'")
     if ask.kind == "nats":  # a subject belongs to no path
         require_everywhere(request)
     new_trigger = await front_of(request).put_trigger(ask, new=new)
@@ -178,6 +182,15 @@ async def run_trigger(request: Request, name: Name) -> Response:
     await _own_trigger(request, name)
     key, by = key_of(request, body.idempotency_key), who_asks(request).name
     return begun_reply(await front_of(request).fire_trigger(name, body.payload, key=key, by=by))
+
+
+@router.get("/triggers/{name}/arrivals", **describe("read", {200: ArrivalPage}, problems=(404, 422)))
+async def list_arrivals(request: Request, name: Name, cursor: Cursor = None, limit: Limit = 100) -> Response:
+    """What arrived for a trigger and what became of it, the newest first."""
+    await _own_trigger(request, name)
+    found = list(await front_of(request).arrivals(name, limit + 1, before_of(cursor)))
+    more = str(found[limit - 1].id) if len(found) > limit else None
+    return reply({"items": [arrival_facts(one) for one in found[:limit]], "cursor": more})
 
 
 async def _own_trigger(request: Request, name: str) -> Trigger:

@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 10d06af1bb7848cf063417a52ab98888c1ec134260175d671b83cef8bfdf3d7c); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 c7349d64f5f9ca1ed9babd5e956ce794ab6a7d1ea249053b4138b4d78911f111); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -1434,6 +1434,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/triggers/{name}/arrivals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Arrivals
+         * @description What arrived for a trigger and what became of it, the newest first.
+         */
+        get: operations["list_arrivals_api_v1_triggers__name__arrivals_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/triggers/{name}/run": {
         parameters: {
             query?: never;
@@ -1624,6 +1644,31 @@ export interface components {
             set: Json[][];
             taken: number;
             to: string;
+        };
+        /**
+         * ArrivalItem
+         * @description Something that arrived for a trigger, and what became of it.
+         */
+        ArrivalItem: {
+            /** @description ISO 8601 in UTC, with milliseconds */
+            at: string;
+            attempts: number;
+            error: string | null;
+            execution_id: string | null;
+            id: number;
+            next_at: string | null;
+            settled_at: string | null;
+            /** @enum {string} */
+            state: "failed" | "filtered" | "fired" | "pending" | "superseded";
+            what: Json;
+        };
+        /**
+         * ArrivalPage
+         * @description What arrived, the newest first, and where the next page begins.
+         */
+        ArrivalPage: {
+            cursor: string | null;
+            items: components["schemas"]["ArrivalItem"][];
         };
         /**
          * AskedWait
@@ -2429,16 +2474,25 @@ export interface components {
          * @description A trigger, and its secret if that was made or given: shown this once.
          */
         NewTriggerAnswer: {
+            after: string[];
             as: string;
             by: string;
+            children: boolean;
             /** @description ISO 8601 in UTC, with milliseconds */
             created_at: string;
             enabled: boolean;
             hook: string | null;
             /** @enum {unknown} */
-            kind: "nats" | "webhook";
+            kind: "nats" | "playbook" | "webhook";
+            last_at: string | null;
+            last_error: string | null;
+            last_execution: string | null;
+            /** @enum {unknown} */
+            match: "all" | "any";
             name: string;
+            on: ("completed" | "failed")[];
             path: string;
+            pending: number;
             queue: string | null;
             secret: string | null;
             subject: string | null;
@@ -3196,13 +3250,23 @@ export interface components {
          * @description A trigger that is wanted.
          */
         TriggerBody: {
+            /** @default [] */
+            after?: string[];
             /** @default payload */
             as?: string;
+            /** @default false */
+            children?: boolean;
             /** @default true */
             enabled?: boolean;
             /** @enum {unknown} */
-            kind: "nats" | "webhook";
+            kind: "nats" | "playbook" | "webhook";
+            /**
+             * @default any
+             * @enum {unknown}
+             */
+            match?: "all" | "any";
             name: string;
+            on?: ("completed" | "failed")[];
             path: string;
             /** @default null */
             queue?: string | null;
@@ -3217,15 +3281,25 @@ export interface components {
         };
         /**
          * TriggerChange
-         * @description What a trigger starts, and by what: a webhook, or a subject of NATS.
+         * @description What a trigger starts, and by what: a webhook, a subject of NATS, or the end of other playbooks.
          */
         TriggerChange: {
+            /** @default [] */
+            after?: string[];
             /** @default payload */
             as?: string;
+            /** @default false */
+            children?: boolean;
             /** @default true */
             enabled?: boolean;
             /** @enum {unknown} */
-            kind: "nats" | "webhook";
+            kind: "nats" | "playbook" | "webhook";
+            /**
+             * @default any
+             * @enum {unknown}
+             */
+            match?: "all" | "any";
+            on?: ("completed" | "failed")[];
             path: string;
             /** @default null */
             queue?: string | null;
@@ -3243,16 +3317,25 @@ export interface components {
          * @description A trigger, without the secret; `hook` is where a webhook is called.
          */
         TriggerItem: {
+            after: string[];
             as: string;
             by: string;
+            children: boolean;
             /** @description ISO 8601 in UTC, with milliseconds */
             created_at: string;
             enabled: boolean;
             hook: string | null;
             /** @enum {unknown} */
-            kind: "nats" | "webhook";
+            kind: "nats" | "playbook" | "webhook";
+            last_at: string | null;
+            last_error: string | null;
+            last_execution: string | null;
+            /** @enum {unknown} */
+            match: "all" | "any";
             name: string;
+            on: ("completed" | "failed")[];
             path: string;
+            pending: number;
             queue: string | null;
             subject: string | null;
             version: number | null;
@@ -5583,6 +5666,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    list_arrivals_api_v1_triggers__name__arrivals_get: {
+        parameters: {
+            query?: {
+                /** @description Where the page before ended */
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The name of a schedule or trigger */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What arrived, the newest first, and where the next page begins. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArrivalPage"];
+                };
             };
         };
     };

@@ -6,7 +6,7 @@ import { type Body, post, put, remove } from '../../api/client'
 import { schedules, triggers } from '../../api/queries'
 import type { Schedule, Trigger } from '../../api/types'
 import { Button, ConfirmButton } from '../../design/controls'
-import { CopyIcon, shortId } from '../../design/copy'
+import { shortId } from '../../design/copy'
 import { count } from '../../design/number'
 import { Empty, QueryView } from '../../design/states'
 import { StatusBadge } from '../../design/status'
@@ -18,6 +18,7 @@ import { useTitle } from '../../shell/title'
 import { BackfillsPanel } from './backfills'
 import { ScheduleDialog, TriggerDialog } from './dialogs'
 import { TickStrip } from './ticks'
+import { TriggerLast, TriggerSource, triggerBody } from './trigger-cells'
 
 export function SchedulesPage() {
   useTitle('Schedules and triggers')
@@ -58,10 +59,11 @@ export function SchedulesPage() {
             {({ items }) =>
               items.length === 0 ? (
                 <Empty title="Nothing is started by a message">
-                  A trigger starts a playbook when a webhook is called or a NATS message comes.
+                  A trigger starts a playbook when a webhook is called, a NATS message comes, or another
+                  playbook ends.
                 </Empty>
               ) : (
-                <Table heads={['Name', 'State', 'Playbook', 'By', 'Payload as', '']}>
+                <Table heads={['Name', 'State', 'Playbook', 'By', 'Payload as', 'Last', '']}>
                   {items.map((item) => (
                     <TriggerRow key={item.name} item={item} />
                   ))}
@@ -244,19 +246,8 @@ function SkippedTicks({ schedule }: { schedule: Schedule }) {
 
 function TriggerRow({ item }: { item: Trigger }) {
   const actions = useRowActions('triggers', item.name)
-  const { name, kind, path, version, workload, subject, queue } = item
-  const toggle = () =>
-    actions.keep.mutate({
-      kind,
-      path,
-      version,
-      workload,
-      subject,
-      queue,
-      as: item.as,
-      enabled: !item.enabled,
-    })
-  const hook = item.hook ? `${window.location.origin}${item.hook}` : ''
+  const { name, path, version } = item
+  const toggle = () => actions.keep.mutate({ ...triggerBody(item), enabled: !item.enabled })
   return (
     <tr className={ROW}>
       <td className="td max-w-56 truncate font-medium max-sm:max-w-[60vw]" title={name}>
@@ -267,21 +258,12 @@ function TriggerRow({ item }: { item: Trigger }) {
       </td>
       <PlaybookCell path={path} version={version} />
       <td className="td font-mono text-xs">
-        {hook ? (
-          <span className="inline-flex items-center">
-            POST {item.hook}
-            <CopyIcon text={hook} label="Copy the address" />
-          </span>
-        ) : (
-          <>
-            NATS {subject}
-            {queue && <span className="text-ink-3"> queue {queue}</span>}
-          </>
-        )}
+        <TriggerSource item={item} />
       </td>
       <td className="td font-mono text-xs">
         <span className="font-sans text-ink-3 sm:hidden">payload as </span>workload.{item.as}
       </td>
+      <TriggerLast item={item} />
       <RowActions name={name} enabled={item.enabled} actions={actions} toggle={toggle} />
     </tr>
   )
