@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from noetl.client.tool_call import call_tool as call_tool
     from noetl.errors import NoetlError as NoetlError
     from noetl.ports.envelope import Failed as Failed
-    from noetl.tools.parts.function import ToolContext as ToolContext
+    from noetl.ports.tool import Input as Input
+    from noetl.ports.tool import Spec as Spec
     from noetl.tools.parts.function import tool as tool
+    from noetl.tools.parts.tool_context import Answer as Answer
+    from noetl.tools.parts.tool_context import ToolContext as ToolContext
 
 __version__ = "3.0.0a2"
 
@@ -40,7 +43,10 @@ _PLACES = {
     "call_tool": "client.tool_call",
     "NoetlError": "errors",
     "Failed": "ports.envelope",
-    "ToolContext": "tools.parts.function",
+    "Answer": "tools.parts.tool_context",
+    "Input": "ports.tool",
+    "Spec": "ports.tool",
+    "ToolContext": "tools.parts.tool_context",
     "tool": "tools.parts.function",
 }
 

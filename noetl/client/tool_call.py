@@ -3,13 +3,17 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from noetl.adapters.memory.results import MemoryResults
 from noetl.client.loop_thread import LoopThread
 from noetl.errors import RequestError
 from noetl.json_value import Json
 from noetl.ports.call import Call, Resources
-from noetl.ports.envelope import Envelope, Failed
+from noetl.ports.envelope import Failed
 from noetl.ports.tool import Tool, invoke
 from noetl.tools.parts.function import tool_of
+from noetl.wiring.payloads import StoredPayloads
+
+NO_EXECUTION = "0" * 32
 
 
 def call_tool(
@@ -30,17 +34,14 @@ def call_tool(
     made = _named(tool) if isinstance(tool, str) else tool_of(tool)
     if made is None:
         raise RequestError(f"{tool!r} is no tool", hint="put @noetl.tool above the function")
-    no_payloads: Any = None  # a function is given none of what they are in
-    call = Call(no_payloads, Resources(), "test", "test", made.kind.name, attempt, idempotency_key)
+    payloads = StoredPayloads(MemoryResults(lambda: 0), NO_EXECUTION)
+    call = Call(payloads, Resources(), "test", "test", made.kind.name, attempt, idempotency_key)
     call.auth, call.output = auth, _Lines(log)
     thread = LoopThread("noetl-tool")
     try:
-        output = thread.run(_answer(made, values or {}, call))
+        return thread.run(_answer(made, values or {}, call))
     finally:
         thread.close()
-    if output["status"] != "ok":
-        raise Failed.again(output)
-    return output["data"]
 
 
 class _Lines:
@@ -62,5 +63,10 @@ def _named(kind: str) -> Tool:
     return tool_kinds.tool(kind)
 
 
-async def _answer(tool: Tool, values: Mapping[str, Json], call: Call) -> Envelope:
-    return await invoke(tool, values, call)
+async def _answer(tool: Tool, values: Mapping[str, Json], call: Call) -> Json:
+    """The data of the answer, or what it refers to."""
+    output = await invoke(tool, values, call)
+    if output["status"] != "ok":
+        raise Failed.again(output)
+    ref = output.get("ref")
+    return output["data"] if output["data"] is not None or ref is None else await call.payloads.get(ref)

@@ -51,6 +51,10 @@ class Input(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """What every input and knob struct of a kind is: typed and closed."""
 
 
+class Spec(Input):
+    """The keys of a kind's own under a task's `spec`."""
+
+
 def doc(sentence: str, **schema: Json) -> msgspec.Meta:
     """The sentence that authors read about an input, as in `Annotated[str, doc("...")]`."""
     return msgspec.Meta(description=sentence, extra_json_schema=schema or None)
@@ -103,14 +107,16 @@ def _fields(struct: type[msgspec.Struct] | None) -> dict[str, Field]:
     for info in msgspec.structs.fields(struct):
         default = None if info.default is msgspec.NODEFAULT else info.default
         fields[info.encode_name] = Field(
-            info.encode_name, info.type, info.required, _sentence_of(info.type), default
+            info.encode_name, info.type, info.required, sentence_of(info.type), default
         )
     return fields
 
 
-def _sentence_of(annotation: object) -> str:
-    """The description in an Annotated type."""
+def sentence_of(annotation: object) -> str:
+    """The sentence in an Annotated type: as text, or as a description."""
     for part in getattr(annotation, "__metadata__", ()):
+        if isinstance(part, str):
+            return part
         if isinstance(part, msgspec.Meta) and part.description:
             return part.description
     return ""

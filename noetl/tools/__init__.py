@@ -1,9 +1,9 @@
 """The tool kinds: one file each, found by listing this folder; packages and projects add theirs.
 
-A module here is a kind and ends with its `TOOL`; what several kinds share is in `parts/`. Drivers are
-imported by the functions that use them, so that knowing every kind costs next to nothing. Packages announce
-theirs by entry points, and a project names modules of its own; neither is looked at before a name is asked
-for that is not one of ours.
+A module here is a kind: a function under `@tool`, or a `TOOL`. What several kinds share is in `parts/`.
+Drivers are imported by the functions that use them, so that knowing every kind costs next to nothing.
+Packages announce theirs by entry points, and a project names modules of its own; neither is looked at before
+a name is asked for that is not one of ours.
 """
 
 import os
@@ -59,8 +59,14 @@ def every() -> list[Tool]:
 
 @cache
 def _own(name: str) -> Tool:
-    tool: Tool = import_module(f"{__name__}.{name}").TOOL
-    return tool
+    module = import_module(f"{__name__}.{name}")
+    if (tool := getattr(module, "TOOL", None)) is not None:
+        defined: Tool = tool
+        return defined
+    from noetl.tools.parts.function import tool_of
+
+    made = (tool_of(value) for value in vars(module).values())
+    return next(tool for tool in made if tool is not None and tool.kind.name == name)
 
 
 def _find(name: str) -> Tool | None:

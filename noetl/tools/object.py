@@ -16,12 +16,13 @@ from typing import Annotated, Literal
 
 from noetl.core.values.output import is_reference
 from noetl.json_value import Json
-from noetl.ports.call import Call
-from noetl.ports.envelope import Envelope, Failed, ok, reference
-from noetl.ports.tool import Input, Size, define, doc
-from noetl.tools.parts.bucket import Bucket, ObjectKnobs, open_limited
+from noetl.ports.envelope import Failed, reference
+from noetl.ports.tool import Input, Size, doc
+from noetl.tools.parts.bucket import Bucket, ObjectKnobs, Opened, open_limited
 from noetl.tools.parts.content import MEDIA, Format, decode, encode, format_of
+from noetl.tools.parts.function import tool
 from noetl.tools.parts.sql import hold_bytes
+from noetl.tools.parts.tool_context import Answer, ToolContext
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -56,64 +57,48 @@ class Objects(Input):
     limit: Annotated[Size, doc("At most this many entries of a list.")] = 1000
 
 
-async def run(objects: Objects, call: Call) -> Envelope:
+@tool(
+    name="object",
+    page=__doc__,
+    returns="the content; for a put `{key, bytes, etag}`; for a head `{key, bytes, modified, etag}`, "
+    "for a list a list of them",
+    example=EXAMPLE,
+)
+async def use_object(objects: Objects, knobs: ObjectKnobs, context: ToolContext) -> object:
+    """Do it to the object, or to all below a prefix."""
     from noetl.tools.parts.object_stores import bucket
 
     key = objects.key
     if not key and objects.action != "list":
         raise Failed("input", f"object needs input 'key' to {objects.action}")
-    place = await bucket(objects.store, call)
+    place = await bucket(objects.store, context.call)
     if not key or objects.action == "list":
-        return ok(await place.list(key, objects.limit))
+        return await place.list(key, objects.limit)
     if objects.action == "put":
-        return await _put(objects, key, place, call)
+        return await _put(objects, key, place, context)
     if objects.action == "delete":
         await place.delete(key)
-        return ok({"key": key, "deleted": True})
+        return {"key": key, "deleted": True}
     if objects.action == "head":
-        return ok(await place.head(key))
-    return await _get(objects, key, place, call)
+        return await place.head(key)
+    stream = await open_limited(place, key, knobs.max_bytes)
+    return await _content(stream, objects, key, context)
 
 
-async def _get(objects: Objects, key: str, place: Bucket, call: Call) -> Envelope:
+async def _content(stream: Opened, objects: Objects, key: str, context: ToolContext) -> object:
     """The content; what is too large to hold goes into the result store while it arrives."""
     form = format_of(key, objects.format)
-    stream = await open_limited(place, key, call)
-    if objects.response == "ref" or stream.size > hold_bytes(call):
-        return ok(None, ref=await call.payloads.put_stream(stream.chunks, MEDIA[form]))
-    return ok(decode(await stream.read(), form))
+    if objects.response == "ref" or stream.size > hold_bytes(context.call):
+        return Answer(ref=await context.store(stream.chunks, MEDIA[form]))
+    return decode(await stream.read(), form)
 
 
-async def _put(objects: Objects, key: str, place: Bucket, call: Call) -> Envelope:
-    form = format_of(key, objects.format)
-    raw = encode(await _content(objects.content, call), form)
+async def _put(objects: Objects, key: str, place: Bucket, context: ToolContext) -> Answer:
+    form, content = format_of(key, objects.format), objects.content
+    raw = encode(await context.load(content) if is_reference(content) else content, form)
     tag = await place.put(key, raw, objects.mode)
     digest = hashlib.sha256(raw).hexdigest()
     meta = {"content_type": MEDIA[form], "bytes": len(raw), "format": form, "sha256": digest}
     locator = {"store": objects.store, "key": key, "tool": "object"}
-    ref = reference("object_store", locator, auth=call.auth_name, meta=meta)
-    return ok({"key": key, "bytes": len(raw), "etag": tag}, ref=ref)
-
-
-async def _content(content: Json, call: Call) -> Json:
-    """The content itself; a reference is resolved first."""
-    from noetl.tools.resolve import Resolve
-    from noetl.tools.resolve import run as resolve
-
-    refers: bool = is_reference(content)
-    if not refers or not isinstance(content, dict):
-        return content
-    data: Json = (await resolve(Resolve(ref=content), call))["data"]
-    return data
-
-
-TOOL = define(
-    "object",
-    __doc__,
-    Objects,
-    run,
-    knobs=ObjectKnobs,
-    returns="the content; for a put `{key, bytes, etag}`; for a head `{key, bytes, modified, etag}`, "
-    "for a list a list of them",
-    example=EXAMPLE,
-)
+    ref = reference("object_store", locator, auth=context.call.auth_name, meta=meta)
+    return Answer({"key": key, "bytes": len(raw), "etag": tag}, ref)

@@ -14,9 +14,9 @@ from noetl.errors import BackendError, NoetlError
 from noetl.json_value import Json, JsonObject
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, Reference, ok
-from noetl.ports.tool import Count, Input, define, doc, invoke
+from noetl.ports.tool import Count, Input, define, doc, invoke, read_knobs
 from noetl.tools.parts.auth import with_auth
-from noetl.tools.parts.bucket import open_limited
+from noetl.tools.parts.bucket import ObjectKnobs, open_limited
 from noetl.tools.parts.content import decode, format_of
 from noetl.tools.parts.paths import inside, read_limited
 from noetl.tools.parts.sql import quote, stretch
@@ -139,7 +139,8 @@ async def _object(ref: Reference, call: Call) -> Json:
     from noetl.tools.parts.object_stores import bucket
 
     store, key = str(ref["locator"]["store"]), str(ref["locator"]["key"])
-    stream = await open_limited(await bucket(store, call), key, call)
+    most = read_knobs(ObjectKnobs, call).max_bytes
+    stream = await open_limited(await bucket(store, call), key, most)
     return _verified(await stream.read(), key, ref["meta"])
 
 

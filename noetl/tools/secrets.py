@@ -7,9 +7,8 @@ choose a credential while they run; where the name is known beforehand, write `a
 
 from typing import Annotated
 
-from noetl.ports.call import Call
-from noetl.ports.envelope import Envelope, ok
-from noetl.ports.tool import Input, define, doc
+from noetl.tools.parts.function import tool
+from noetl.tools.parts.tool_context import ToolContext
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -23,24 +22,10 @@ workflow:
 """
 
 
-class Lookup(Input):
-    """Which secret."""
-
-    name: Annotated[str, doc("The keychain entry or stored credential.")]
-
-
-async def run(lookup: Lookup, call: Call) -> Envelope:
+@tool(page=__doc__, returns="`{name, fields}`: a handle, without any value", example=EXAMPLE)
+async def secrets(
+    name: Annotated[str, "The keychain entry or stored credential."], context: ToolContext
+) -> dict[str, object]:
     """Fetch the secret, forget its value, and say which fields it has."""
-    secret = await call.secret(lookup.name)
-    fields = sorted(name for name in secret if name != "kind")
-    return ok({"name": lookup.name, "fields": fields})
-
-
-TOOL = define(
-    "secrets",
-    __doc__,
-    Lookup,
-    run,
-    returns="`{name, fields}`: a handle, without any value",
-    example=EXAMPLE,
-)
+    secret = await context.secret(name)
+    return {"name": name, "fields": sorted(field for field in secret if field != "kind")}

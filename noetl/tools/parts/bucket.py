@@ -6,15 +6,14 @@ from io import BufferedReader
 from typing import Annotated, Literal, Protocol
 
 from noetl.json_value import Json
-from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
-from noetl.ports.tool import Input, Size, doc, read_knobs
+from noetl.ports.tool import Size, Spec, doc
 
 PIECE = 1024**2
 Mode = Literal["replace", "create"]
 
 
-class ObjectKnobs(Input):
+class ObjectKnobs(Spec):
     """What stands under the task's `spec`."""
 
     max_bytes: Annotated[Size, doc("The largest object that is read.")] = 1024**3
@@ -51,9 +50,8 @@ class Bucket(Protocol):
         """Remove an object."""
 
 
-async def open_limited(place: Bucket, key: str, call: Call) -> Opened:
+async def open_limited(place: Bucket, key: str, max_bytes: int) -> Opened:
     """An object that is not too large to be read at all."""
-    max_bytes = read_knobs(ObjectKnobs, call).max_bytes
     stream = await place.open(key)
     if stream.size > max_bytes:
         raise Failed("too_large", f"{key!r} has {stream.size} bytes; raise spec.max_bytes above {max_bytes}")

@@ -11,38 +11,38 @@ import threading
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar, get_type_hints, overload
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, get_type_hints, overload
 
 import msgspec
 
 from noetl.errors import NoetlError
 from noetl.json_value import Json
-from noetl.ports.call import Call, Secret
+from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
-from noetl.ports.tool import Input, Tool, define, doc
+from noetl.ports.tool import KindFields, Tool, define
 from noetl.ports.values import ValueProblem, to_json
+from noetl.tools.parts.signature import Signature, read_signature
+from noetl.tools.parts.tool_context import Answer, ToolContext
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
 
 Function = TypeVar("Function", bound=Callable[..., object])
 MARK = "__noetl_tool__"
+NO_KINDS: Mapping[type[Exception], str] = MappingProxyType({})
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 FRAMES = 10
 CONVERTED_LATER = (bytes, bytearray, decimal.Decimal, datetime.date, datetime.time, datetime.timedelta)
 _ARGUMENT = re.compile(r"\s*(\w+)(?: \(.*?\))?: (.+)")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolContext:
-    """What a function may know of its call beside its input; a parameter with this annotation is given it."""
+class ToolFields(KindFields, total=False):
+    """What a kind has beside its inputs."""
 
-    execution_id: str = ""
-    step: str = ""
-    task: str = ""
-    attempt: int = 1
-    idempotency_key: str = ""  # the same whenever the engine has to repeat a call whose answer it never saw
-    auth: Secret | None = field(default=None, repr=False)  # what the task's `auth` names
-    log: Callable[[str], None] = print  # a line of the task's log
-    cancelled: threading.Event = field(default_factory=threading.Event)  # set when nobody waits any more
+    page: str | None  # its page, where that is not the docstring
+    returns: str
 
 
 @overload
@@ -52,8 +52,8 @@ def tool(
     *,
     name: str | None = None,
     retryable: tuple[type[Exception], ...] = (),
-    returns: str = "",
-    example: str = "",
+    errors: Mapping[type[Exception], str] = NO_KINDS,
+    **more: Unpack[ToolFields],
 ) -> Callable[[Function], Function]: ...
 def tool(
     function: Function | None = None,
@@ -61,13 +61,13 @@ def tool(
     *,
     name: str | None = None,
     retryable: tuple[type[Exception], ...] = (),
-    returns: str = "",
-    example: str = "",
+    errors: Mapping[type[Exception], str] = NO_KINDS,
+    **more: Unpack[ToolFields],
 ) -> Function | Callable[[Function], Function]:
     """Make a function a tool kind of its name; it stays the function that it was.
 
-    `retryable`: exceptions after which a retry may help. `returns`: what the answer is, in words. `example`:
-    a playbook that uses the kind.
+    `retryable`: exceptions after which a retry may help. `errors`: the error kinds of exceptions. `returns`:
+    what the answer is, in words. `example`: a playbook that uses the kind.
     """
 
     def make(function: Function) -> Function:
@@ -75,11 +75,12 @@ def tool(
         if not NAME.fullmatch(called):
             raise TypeError(f"a tool kind cannot be called {called!r}: small letters, digits and _")
         page, sentences = _documentation(function)
-        inputs = _inputs(called, function, sentences)
-        run = _Caller(called, function, retryable, inputs.context).run
-        made = define(
-            called, page, inputs.struct, run, returns=returns, open_input=inputs.open, example=example
-        )
+        signature = read_signature(called, function, sentences)
+        fields: dict[str, Any] = {
+            "open_input": signature.open, "returns": _returns(function), **more, "knobs": signature.knobs,
+        }  # fmt: skip
+        run = _Caller(called, function, retryable, errors, signature).run
+        made = define(called, fields.pop("page", None) or page, signature.input, run, **fields)
         setattr(function, MARK, made)
         return function
 
@@ -102,40 +103,12 @@ def _documentation(function: Callable[..., object]) -> tuple[str, Mapping[str, s
     return "\n\n".join(part.strip() for part in (before, after) if part.strip()), sentences
 
 
-@dataclass(frozen=True, slots=True)
-class _Inputs:
-    struct: type[msgspec.Struct]
-    context: str | None  # the parameter that is told of the call
-    open: bool  # whether it takes others too
-
-
-def _inputs(name: str, function: Callable[..., object], sentences: Mapping[str, str]) -> _Inputs:
-    hints = get_type_hints(function, include_extras=True)
-    fields: list[tuple[str, Any, Any]] = []
-    context, is_open = None, False
-    for parameter in inspect.signature(function).parameters.values():
-        hint = hints.get(parameter.name, Any)
-        if hint is ToolContext:
-            context = parameter.name
-        elif parameter.kind is parameter.VAR_KEYWORD:
-            is_open = True
-        elif parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
-            raise TypeError(f"{name}: an input has a name, and {parameter.name!r} cannot be given by it")
-        else:
-            sentence = _sentence(hint) or sentences.get(parameter.name, "")
-            default = msgspec.NODEFAULT if parameter.default is parameter.empty else parameter.default
-            fields.append((parameter.name, Annotated[hint, doc(sentence)] if sentence else hint, default))
-    struct = msgspec.defstruct(name, fields, bases=(Input,), kw_only=True)
-    try:
-        msgspec.json.schema(struct)
-    except TypeError as problem:
-        raise TypeError(f"{name}: an input has a type that JSON has no form for: {problem}") from None
-    return _Inputs(struct, context, is_open)
-
-
-def _sentence(hint: object) -> str:
-    """A text in the metadata of an annotation, as in `Annotated[str, "Whom to greet."]`."""
-    return next((part for part in getattr(hint, "__metadata__", ()) if isinstance(part, str)), "")
+def _returns(function: Callable[..., object]) -> str:
+    """The keys of the answer, where its annotation names them."""
+    answer = get_type_hints(function).get("return")
+    keyed = isinstance(answer, type) and answer is not Answer
+    names = getattr(answer, "__annotations__", {}) if keyed else {}
+    return f"`{{{', '.join(names)}}}`" if names else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,29 +118,36 @@ class _Caller:
     name: str
     function: Callable[..., Any]
     retryable: tuple[type[Exception], ...]
-    context: str | None
+    errors: Mapping[type[Exception], str]
+    signature: Signature
 
     async def run(self, given: Any, call: Call) -> Envelope:
-        given, more = given if isinstance(given, tuple) else (given, {})
-        values = {**{key: getattr(given, key) for key in given.__struct_fields__}, **more}
+        values = self.signature.arguments(given, call)
         try:
             if inspect.iscoroutinefunction(self.function):
-                answer = await self.function(**self._with_context(values, call))
+                answer = await self.function(**self._with_context(values, call, call.log))
             else:
                 answer = await self._in_thread(values, call)
         except NoetlError:
             raise
         except Exception as problem:
             raise self._failed(problem) from None
+        if isinstance(answer, Answer):
+            return ok(_as_json(answer.data), **({} if answer.ref is None else {"ref": answer.ref}))
         return ok(_as_json(answer))
 
     def _with_context(
-        self, values: Mapping[str, Any], call: Call, log: Callable[[str], None] | None = None
+        self,
+        values: Mapping[str, Any],
+        call: Call,
+        log: Callable[[str], None],
+        loop: "AbstractEventLoop | None" = None,
     ) -> dict[str, Any]:
-        if self.context is None:
+        if self.signature.context is None:
             return dict(values)
         place = (call.execution_id, call.step, call.task, call.attempt, call.idempotency_key)
-        return {**values, self.context: ToolContext(*place, call.auth, log or call.log)}
+        context = ToolContext(*place, call.auth, log, call=call, loop=loop)
+        return {**values, self.signature.context: context}
 
     async def _in_thread(self, values: Mapping[str, Any], call: Call) -> object:
         """What the function answers; when the call is cancelled, it is told so and nobody waits for it."""
@@ -184,7 +164,7 @@ class _Caller:
             if not ended.done():
                 ended.set_result(outcome)
 
-        given = self._with_context(values, call, lambda line: back(call.log, line))
+        given = self._with_context(values, call, lambda line: back(call.log, line), loop)
         work = threading.Thread(
             target=lambda: back(end, self._outcome(given)), name=f"tool {self.name}", daemon=True
         )
@@ -192,8 +172,8 @@ class _Caller:
         try:
             answer, problem = await ended
         except asyncio.CancelledError:
-            if self.context is not None:
-                given[self.context].cancelled.set()
+            if self.signature.context is not None:
+                given[self.signature.context].cancelled.set()
             raise
         if problem is not None:
             raise problem
@@ -208,15 +188,18 @@ class _Caller:
             return None, RuntimeError(f"it left with sys.exit({problem.code!r})")
 
     def _failed(self, problem: Exception) -> Failed:
-        kind = "timeout" if isinstance(problem, TimeoutError) else self.name
-        kind = "connect" if isinstance(problem, ConnectionError) else kind
+        usual = {ConnectionError: "connect", TimeoutError: "timeout"}
+        kinds = (kind for raised, kind in usual.items() if isinstance(problem, raised))
+        named = (kind for raised, kind in self.errors.items() if isinstance(problem, raised))
+        passing = next(kinds, None)
+        kind = next(named, None) or passing or self.name
         frames = traceback.extract_tb(problem.__traceback__)
         own = [frame for frame in frames if frame.filename != __file__][-FRAMES:]
         return Failed(
             kind,
             f"{type(problem).__name__}: {problem}",
             code=type(problem).__name__,
-            retryable=kind != self.name or isinstance(problem, self.retryable),
+            retryable=passing is not None or isinstance(problem, self.retryable),
             details={"traceback": "".join(traceback.format_list(own))},
         )
 

@@ -6,22 +6,25 @@ import datetime
 import decimal
 import enum
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
 
 import noetl
 from noetl import tools
+from noetl.adapters.memory.results import MemoryResults
 from noetl.dsl.load import load
 from noetl.errors import RequestError
 from noetl.ports.call import Call, Resources
 from noetl.ports.tool import Tool, invoke, type_name
 from noetl.settings import load as load_settings
 from noetl.tools.parts.function import tool_of
+from noetl.wiring.payloads import StoredPayloads
 from noetl.wiring.tool_kinds import kinds
 
+Nothing: Any = None  # no payloads
 PLAYBOOK = """\
 apiVersion: noetl.io/v2
 kind: Playbook
@@ -45,6 +48,24 @@ class Place:
 
     name: str
     at: tuple[float, float] = (0.0, 0.0)
+
+
+class Strange(noetl.Spec):
+    """What JSON has no form for."""
+
+    event: threading.Event
+
+
+class Lines:
+    """What a call logs."""
+
+    keep: int | None = None
+
+    def __init__(self) -> None:
+        self.said: list[bytes] = []
+
+    def write(self, data: bytes, stream: int = 1) -> None:
+        self.said.append(data)
 
 
 class Colour(enum.Enum):
@@ -235,6 +256,137 @@ async def test_a_function_that_nobody_waits_for_any_more_is_told_so():
     with pytest.raises(asyncio.CancelledError):
         await call
     assert await asyncio.to_thread(told.wait, 60)
+
+
+class Order(noetl.Input):
+    """What is ordered."""
+
+    item: Annotated[str, "What to bring."]
+    table: Annotated[int, "Where to."] = 1
+
+
+class Patience(noetl.Spec):
+    """How long it may take."""
+
+    minutes: Annotated[int, "How long to wait."] = 5
+
+
+class Bill(TypedDict):
+    """What it costs."""
+
+    total: float
+    currency: str
+
+
+@noetl.tool(page="Serves a guest.\n\nSlowly.", one_of=(("item",),))
+async def serve(order: Order, patience: Patience, context: noetl.ToolContext) -> Bill:
+    context.log(f"{order.item} for {order.table} within {patience.minutes}")
+    return {"total": 1.5, "currency": "EUR"}
+
+
+def test_many_inputs_stand_in_a_class_and_the_keys_of_spec_in_another():
+    tool = made(serve)
+    assert {name: field.doc for name, field in tool.kind.inputs.items()} == {
+        "item": "What to bring.",
+        "table": "Where to.",
+    }
+    assert {name: (field.default, field.doc) for name, field in tool.kind.knobs.items()} == {
+        "minutes": (5, "How long to wait.")
+    }
+    assert (tool.doc, tool.kind.summary) == ("Serves a guest.\n\nSlowly.", "Serves a guest")
+    assert tool.kind.one_of == (("item",),)
+
+
+async def test_the_keys_of_spec_come_from_the_task():
+    lines = Lines()
+    call = Call(Nothing, Resources(), spec={"minutes": "7", "timeout": 30}, output=lines)
+    assert (await invoke(made(serve), {"item": "tea"}, call))["data"] == {"total": 1.5, "currency": "EUR"}
+    assert lines.said == [b"tea for 1 within 7\n"]
+    unfit = Call(Nothing, Resources(), spec={"minutes": "many"})
+    output = await invoke(made(serve), {"item": "tea"}, unfit)
+    assert output["error"]["kind"] == "input"
+    assert "'minutes'" in output["error"]["message"]
+
+
+def test_an_annotated_answer_says_its_keys():
+    assert made(serve).returns == "`{total, currency}`"
+
+
+def test_a_second_class_of_inputs_and_inputs_beside_one_are_refused():
+    async def two(first: Order, second: Order):
+        return first, second
+
+    async def beside(order: Order, other: str):
+        return order, other
+
+    async def strange(patience: Strange):
+        return patience
+
+    for function, says in (
+        (two, "'second' is a second Input"),
+        (beside, "'other' stands beside"),
+        (strange, "no form"),
+    ):
+        with pytest.raises(TypeError, match=says):
+            noetl.tool(function)
+
+
+@noetl.tool(errors={FileNotFoundError: "not_found", BlockingIOError: "busy"}, retryable=(BlockingIOError,))
+def fetch(name: str, context: noetl.ToolContext) -> noetl.Answer:
+    """Fetches something large."""
+    if name == "busy":
+        raise BlockingIOError
+    if name == "nothing":
+        raise FileNotFoundError(name)
+    if name == "previous":
+        return noetl.Answer(context.previous)
+    if name == "outside":
+        context.path("/etc/passwd")
+    if name == "secret":
+        context.wait(context.secret("gone"))
+    ref = context.wait(context.store((part for part in (b"a", name.encode())), "text/plain"))
+    return noetl.Answer({"read": context.wait(context.load(ref))} if name == "again" else None, ref)
+
+
+def test_an_answer_may_be_in_the_result_store():
+    assert noetl.call_tool(fetch, {"name": "bc"}) == "abc"
+    assert noetl.call_tool(fetch, {"name": "again"}) == {"read": "aagain"}
+    assert noetl.call_tool(fetch, {"name": "previous"}) is None
+
+
+async def test_an_async_function_stores_what_it_streams():
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"x"
+        yield b"y"
+
+    @noetl.tool
+    async def stream(context: noetl.ToolContext) -> noetl.Answer:
+        with pytest.raises(RuntimeError, match="an async one awaits"):
+            context.wait(context.secret("a"))
+        return noetl.Answer({"parts": 2}, await context.store(chunks()))
+
+    results = MemoryResults(lambda: 0)
+    output = await invoke(made(stream), {}, Call(StoredPayloads(results, "0" * 32), Resources()))
+    assert output["data"] == {"parts": 2}
+    ref = output["ref"]
+    assert ref is not None
+    assert ref["meta"]["content_type"] == "application/octet-stream"
+    assert await results.read(ref["locator"]["key"]) == b"xy"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "retryable"),
+    [
+        ("nothing", "not_found", False),
+        ("busy", "busy", True),
+        ("outside", "path", False),
+        ("secret", "auth", False),
+    ],
+)
+def test_an_exception_has_the_kind_that_the_function_names_for_it(name, kind, retryable):
+    with pytest.raises(noetl.Failed) as failed:
+        noetl.call_tool(fetch, {"name": name})
+    assert (failed.value.kind, failed.value.retryable) == (kind, retryable)
 
 
 @pytest.fixture
