@@ -12,12 +12,12 @@ TOOLS = frozenset({
     "input", "http", "connect", "dns", "network", "tls", "protocol", "redirect", "auth", "python",
     "crashed", "shell", "sqlite", "duckdb", "postgres", "file", "object", "path", "format", "body",
     "too_large", "exists", "nats", "no_responders", "no_stream", "backend", "missing_extra", "mcp",
-    "circuit",
+    "circuit", "email",
 })  # fmt: skip
 ALL = ENGINE | TOOLS
 
 # Kinds of which one kind of tool alone has errors.
-ONLY = {"python": "python", "shell": "shell", "mcp": "mcp", "circuit": "quantum"}
+ONLY = {"python": "python", "shell": "shell", "mcp": "mcp", "circuit": "quantum", "email": "email"}
 
 # What other engines call an error, and the condition that asks for it here.
 ELSEWHERE = {
@@ -37,5 +37,5 @@ ELSEWHERE = {
 }
 OWN_KINDS = frozenset({
     "noop", "python", "http", "postgres", "duckdb", "sqlite", "shell", "file", "object", "nats",
-    "resolve", "secrets", "playbook", "workbook", "wait", "mcp", "quantum", "transfer",
+    "resolve", "secrets", "playbook", "workbook", "wait", "mcp", "quantum", "transfer", "email",
 })  # fmt: skip

@@ -14,6 +14,7 @@ import uuid_utils
 from noetl import __version__
 from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.fork.trial import trial
+from noetl.adapters.notify.smtp import Smtp
 from noetl.adapters.secrets.keychain import Keychain
 from noetl.adapters.secrets.sealed_credentials import Sealer, keys_of
 from noetl.control.catalog import Catalog
@@ -28,6 +29,7 @@ from noetl.core.values.output import problem
 from noetl.errors import BackendError
 from noetl.ports.call import PYTHON_HOST, Resources, Secret
 from noetl.ports.control import Secrets
+from noetl.ports.mail import MAIL_SERVER
 from noetl.ports.network import Network
 from noetl.ports.results import Results
 from noetl.ports.store import Store
@@ -153,6 +155,7 @@ def make_toolbox(
     work_dir = os.getcwd()
     path = {"PATH": environment("PATH") or os.defpath, MARK: mark()}
     resources.give(PYTHON_HOST, PythonHost(work_dir=work_dir, environment=path))
+    resources.give(MAIL_SERVER, Smtp())
     return Toolbox(
         worker_id=worker_id,
         tool=get,

@@ -28,6 +28,7 @@ CONTRACT = {
     "wait": "seconds until signal approval",
     "mcp": "server tool arguments",
     "quantum": "action backend circuit shots",
+    "email": "to cc bcc from subject text html attachments reply_to",
     "transfer": "source target mapping mode chunk_size",
 }
 
