@@ -27,7 +27,7 @@ ifndef V
 .SILENT:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dist check check-ui quick test browser bench bench-peers fuzz simulate histories lock ui clean
+.PHONY: help setup demo dist check check-ui quick test browser mariadb bench bench-peers fuzz simulate histories lock ui clean
 
 help: ## show this list
 	sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -97,11 +97,12 @@ quick: setup ## lint, types and the tests that tell most: within a minute on two
 CORES  := $(shell getconf _NPROCESSORS_ONLN)
 SPREAD := -q -rs -n $(shell expr $(CORES) \* 3 / 2) --dist worksteal --durations 20
 
-test: check browser ## check, then every test, and which took longest; those of the core must reach every branch of it
+test: check browser mariadb ## check, then every test, and which took longest; those of the core must reach every branch of it
 	$(BIN)/pytest $(SPREAD) --ignore tests/test_tidy.py --ignore tests/unit/core
 	$(BIN)/pytest $(SPREAD) tests/unit/core --cov noetl/core --cov-report term-missing --cov-fail-under 100
 
-# The web pages are tested in a real browser, which is Debian's; nothing else is taken from outside .venv.
+# The web pages are tested in a real browser, and kind sql on a real MariaDB. Both are Debian's; nothing else is
+# taken from outside .venv.
 ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 browser:
@@ -109,6 +110,12 @@ browser:
 	  { $(ROOT) apt-get update -qq && $(ROOT) env DEBIAN_FRONTEND=noninteractive \
 	      apt-get install -y -qq --no-install-recommends chromium; } >/dev/null \
 	  || { echo "test: the web pages are tested in Chromium; install it: apt-get install chromium" >&2; exit 1; }; }
+
+mariadb:
+	PATH=$$PATH:/usr/sbin command -v mariadbd >/dev/null || { echo "test: installing mariadb"; \
+	  { $(ROOT) apt-get update -qq && $(ROOT) env DEBIAN_FRONTEND=noninteractive \
+	      apt-get install -y -qq --no-install-recommends mariadb-server-core; } >/dev/null \
+	  || { echo "test: kind sql is tested on MariaDB; install it: apt-get install mariadb-server-core" >&2; exit 1; }; }
 
 ui: ## build the web pages again into noetl/server/static; needs node
 	cd ui && npm ci --silent --no-fund --no-audit && npm run --silent build

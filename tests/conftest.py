@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.servers import NatsServer, PostgresServer, S3Server
+from tests.servers import MariadbServer, NatsServer, PostgresServer, S3Server
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -62,6 +62,13 @@ def database(postgres_server: PostgresServer) -> Iterator[str]:
     dsn = postgres_server.new_database()
     yield dsn
     postgres_server.drop_database(dsn)
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[MariadbServer]:
+    """MariaDB; `new_database()` gives an address."""
+    with MariadbServer.start() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,5 @@
-"""Real servers from their wheels: PostgreSQL, NATS with JetStream, an S3 store; for tests, faults and the bench.
+"""Real servers: PostgreSQL, NATS with JetStream and an S3 store from wheels, MariaDB from Debian; for tests
+and the bench.
 
 Each server is one process on a free loopback port with its data in its own folder. It can be stopped, killed
 and started again on the same port and data. When the process that started it ends, however it ends, the
@@ -23,9 +24,10 @@ import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self, cast
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 if TYPE_CHECKING:
+    import pymysql
     from obstore.store import S3Config
 
 READY_S = 60.0
@@ -369,6 +371,86 @@ class StandbyServer(PostgresServer):
     def _prepare(self) -> None:
         options = ("-d", f"{self._primary.url}/postgres", "-R", "-X", "stream", "-c", "fast")
         self._fill_data("pg_basebackup", *options)
+
+
+class MariadbServer(Server):
+    """MariaDB, as Debian has it; databases are made on demand."""
+
+    user = NOBODY if os.getuid() == 0 else None
+    PASSWORD = "noetl-tests:@/%"  # with characters that mean something in an address
+    TABLES = ("mysql_system_tables", "mysql_performance_tables", "mysql_system_tables_data")
+    SHARED = Path("/usr/share/mysql")
+
+    @property
+    def url(self) -> str:
+        """The address of the server, without a database."""
+        return f"mysql://noetl:{quote(self.PASSWORD, safe='')}@127.0.0.1:{self.port}"
+
+    def new_database(self) -> str:
+        """The address of a new, empty database."""
+        name = f"noetl_{random.SystemRandom().getrandbits(48):012x}"
+        with self._connect() as connection, connection.cursor() as cursor:
+            cursor.execute(f"create database {name}")
+        return f"{self.url}/{name}"
+
+    def _connect(self) -> "pymysql.Connection":
+        import pymysql
+
+        return pymysql.connect(host="127.0.0.1", port=self.port, user="noetl", password=self.PASSWORD)
+
+    def _prepare(self) -> None:
+        self.folder.chmod(0o755)
+        data = self.folder / "data"
+        data.mkdir(mode=0o700)
+        if self.user is not None:
+            os.chown(data, self.user, self.user)
+        texts = ["create database mysql;", "use mysql;", "set @auth_root_socket=null;"]
+        texts += [(self.SHARED / f"{name}.sql").read_text() for name in self.TABLES]
+        script_file = self.folder / "first.sql"
+        script_file.write_text("\n".join(texts))
+        user = f"create user if not exists noetl@'127.0.0.1' identified by '{self.PASSWORD}';"
+        grant = "grant all on *.* to noetl@'127.0.0.1' with grant option;"
+        (self.folder / "users.sql").write_text(f"{user}\n{grant}\n")
+        with script_file.open("rb") as script_input, self.printed.open("ab") as printed:
+            filled = subprocess.run(
+                [*self._program(), "--bootstrap"],
+                stdin=script_input,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
+                user=self.user,
+                group=self.user,
+                extra_groups=[] if self.user is not None else None,
+                timeout=READY_S,
+            )
+        if filled.returncode != 0:
+            raise ServerFailed(f"mariadbd --bootstrap failed:\n{self.printed.read_text()[-4000:]}")
+
+    def _program(self) -> list[str]:
+        found = shutil.which("mariadbd", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
+        if found is None:
+            raise ServerFailed("mariadbd is not there; install it with: apt-get install mariadb-server-core")
+        small = ("--innodb-log-file-size=8M", "--innodb-buffer-pool-size=16M", "--innodb-fast-shutdown=2")
+        # Nobody reads what a machine would lose that stops; disks of busy machines are slow.
+        unsafe = ("--innodb-flush-method=nosync", "--innodb-doublewrite=0", "--debug-no-sync")
+        return [found, "--no-defaults", f"--datadir={self.folder}/data", *small, *unsafe]
+
+    def _command(self) -> list[str]:
+        place = (
+            "--character-set-server=utf8mb4",
+            "--bind-address=127.0.0.1",
+            f"--port={self.port}",
+            f"--socket={self.folder}/data/socket",
+        )
+        known = (f"--pid-file={self.folder}/data/pid", f"--init-file={self.folder}/users.sql")
+        return [*self._program(), *place, *known, *self.options]
+
+    def _ready(self) -> bool:
+        import pymysql
+
+        with contextlib.suppress(pymysql.Error, OSError), self._connect():
+            return True
+        return False
 
 
 class NatsServer(Server):

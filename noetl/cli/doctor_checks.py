@@ -31,6 +31,8 @@ EXTRAS = {
     "server": ("fastapi", "noetl server start, noetl dev, object stores"),
     "postgres": ("asyncpg", "the postgres tool, PostgreSQL as the store"),
     "nats": ("nats", "the nats tool, NATS as the bus"),
+    "sql": ("pymysql", "the sql tool: MySQL, MariaDB and SQLAlchemy's other databases"),
+    "adbc": ("adbc_driver_manager", "the sql tool over Arrow: PostgreSQL, SQLite"),
     "duckdb": ("duckdb", "the duckdb tool"),
     "parquet": ("arro3.io", "parquet files"),
     "speed": ("uvloop", "a faster event loop"),

@@ -3,6 +3,9 @@
 from noetl.errors import MissingExtra
 
 EXTRA_OF = {
+    "adbc_driver_manager": "adbc",
+    "adbc_driver_postgresql": "adbc",
+    "adbc_driver_sqlite": "adbc",
     "argon2": "auth",
     "arro3": "parquet",
     "asyncpg": "postgres",
@@ -17,7 +20,9 @@ EXTRA_OF = {
     "prometheus_client": "server",
     "pydantic": "server",
     "pygls": "lsp",
+    "pymysql": "sql",
     "pytz": "duckdb",
+    "sqlalchemy": "sql",
     "starlette": "server",
     "structlog": "server",
     "uvicorn": "server",

@@ -10,7 +10,7 @@ ENGINE = frozenset({
 })  # fmt: skip
 TOOLS = frozenset({
     "input", "http", "connect", "dns", "network", "tls", "protocol", "redirect", "auth", "python",
-    "crashed", "shell", "sqlite", "duckdb", "postgres", "file", "object", "path", "format", "body",
+    "crashed", "shell", "sql", "sqlite", "duckdb", "postgres", "file", "object", "path", "format", "body",
     "too_large", "exists", "nats", "no_responders", "no_stream", "backend", "missing_extra", "mcp",
     "circuit", "email",
 })  # fmt: skip
@@ -33,9 +33,9 @@ ELSEWHERE = {
     "http_error": "output.error.kind == 'http'",
     "exception": "output.error.kind == 'python'",
     "runtime_error": "output.error.kind == 'python'",
-    "db_error": "output.error.kind in ['sqlite', 'duckdb', 'postgres']",
+    "db_error": "output.error.kind in ['sql', 'sqlite', 'duckdb', 'postgres']",
 }
 OWN_KINDS = frozenset({
-    "noop", "python", "http", "postgres", "duckdb", "sqlite", "shell", "file", "object", "nats",
+    "noop", "python", "http", "postgres", "sql", "duckdb", "sqlite", "shell", "file", "object", "nats",
     "resolve", "secrets", "playbook", "workbook", "wait", "mcp", "quantum", "transfer", "email",
 })  # fmt: skip

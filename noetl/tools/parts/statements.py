@@ -9,21 +9,30 @@ from noetl.ports.envelope import Failed
 
 TEXTS_KEPT = 128  # tasks of a loop bring the same text again and again
 # What hides a semicolon or a colon: comments, strings, quoted names, dollar quotes, casts.
-_TOKEN = re.compile(
-    r"""
-      (?P<comment>  --[^\n]* | /\* )
-    | (?P<quoted>   [eE]'(?:[^'\\]|\\.|'')*(?:'|\Z)
-                  | '(?:[^']|'')*(?:'|\Z)
-                  | "(?:[^"]|"")*(?:"|\Z)
-                  | `[^`]*(?:`|\Z)
-                  | \$(?P<tag>[A-Za-z_]\w*)\$ .*? (?:\$(?P=tag)\$|\Z) | \$\$ .*? (?:\$\$|\Z) )
-    | (?P<cast>     :: | := )
-    | (?P<name>     :[A-Za-z_]\w* )
-    | (?P<end>      ; )
-    | (?P<bracket>  [\[\]] )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+_QUOTED = r"'(?:[^']|'')*(?:'|\Z) | \"(?:[^\"]|\"\")*(?:\"|\Z)"
+# MySQL and some others: a backslash keeps a quote from ending a string, and # begins a comment.
+_ESCAPED = r"'(?:[^'\\]|\\.|'')*(?:'|\Z) | \"(?:[^\"\\]|\\.|\"\")*(?:\"|\Z)"
+
+
+def _pattern(quoted: str, comment: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"""
+          (?P<comment>  {comment} | /\* )
+        | (?P<quoted>   [eE]'(?:[^'\\]|\\.|'')*(?:'|\Z)
+                      | {quoted}
+                      | `[^`]*(?:`|\Z)
+                      | \$(?P<tag>[A-Za-z_]\w*)\$ .*? (?:\$(?P=tag)\$|\Z) | \$\$ .*? (?:\$\$|\Z) )
+        | (?P<cast>     :: | := )
+        | (?P<name>     :[A-Za-z_]\w* )
+        | (?P<mark>     \? )
+        | (?P<end>      ; )
+        | (?P<bracket>  [\[\]] )
+        """,
+        re.VERBOSE | re.DOTALL,
+    )
+
+
+_TOKENS = {False: _pattern(_QUOTED, r"--[^\n]*"), True: _pattern(_ESCAPED, r"--[^\n]* | \#[^\n]*")}
 # Statements that control a transaction or cannot run inside one.
 _SELF_WILLED = frozenset(
     {"ABORT", "ATTACH", "BEGIN", "CALL", "CLUSTER", "COMMIT", "DETACH", "END", "PRAGMA"}
@@ -32,16 +41,16 @@ _SELF_WILLED = frozenset(
 _READING = frozenset({"EXPLAIN", "SELECT", "SHOW", "TABLE", "VALUES", "WITH"})
 
 
-def split(text: str) -> list[str]:
+def split(text: str, escapes: bool = False) -> list[str]:
     """The statements of a text, each without its semicolon; comments alone are none."""
-    return list(_parts(text))
+    return list(_parts(text, escapes))
 
 
 @lru_cache(maxsize=TEXTS_KEPT)
-def _parts(text: str) -> tuple[str, ...]:
+def _parts(text: str, escapes: bool) -> tuple[str, ...]:
     parts: list[str] = []
     start = 0
-    for kind, first, last in _tokens(text):
+    for kind, first, last in tokens(text, escapes):
         if kind == "end":
             parts.append(text[start:first])
             start = last
@@ -53,7 +62,7 @@ def _parts(text: str) -> tuple[str, ...]:
 def first_word(statement: str) -> str:
     """The first word of a statement in capitals, comments left out; empty when there is none."""
     rest = statement
-    while match := re.match(r"\s*(?:--[^\n]*(?:\n|\Z)|/\*)|[\s;(]+", rest):
+    while match := re.match(r"\s*(?:(?:--|#)[^\n]*(?:\n|\Z)|/\*)|[\s;(]+", rest):
         rest = (
             rest[_comment_end(rest, match.end()) :] if match.group().endswith("/*") else rest[match.end() :]
         )
@@ -89,7 +98,7 @@ def sent_places(statement: str, params: Mapping[str, Json]) -> Iterator[tuple[in
     """Where the names of a statement stand, and the number that is sent for each."""
     order: dict[str, int] = {}
     depth = 0
-    for kind, first, last in _tokens(statement):
+    for kind, first, last in tokens(statement):
         if kind == "bracket":
             depth += 1 if statement[first] == "[" else -1
         name = statement[first + 1 : last]
@@ -102,9 +111,10 @@ def sent_places(statement: str, params: Mapping[str, Json]) -> Iterator[tuple[in
         yield first, last, f"${order.setdefault(name, len(order) + 1)}"
 
 
-def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
+def tokens(text: str, escapes: bool = False) -> Iterator[tuple[str, int, int]]:
+    """What hides something or means something in a text, and where; `escapes`: as MySQL reads it."""
     at = 0
-    while match := _TOKEN.search(text, at):
+    while match := _TOKENS[escapes].search(text, at):
         at = _comment_end(text, match.end()) if match.group() == "/*" else match.end()
         yield match.lastgroup if match.group("tag") is None else "quoted", match.start(), at  # type: ignore[misc]
 
