@@ -2,10 +2,17 @@
 
 import json
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from noetl.cli.terminal import Paint
 from noetl.dsl.tool_kind import Field
 from noetl.ports.tool import Tool, type_name
+from noetl.settings import Settings
+
+if TYPE_CHECKING:
+    from noetl.mcp.library import Library
 
 
 def facts(tool: Tool) -> dict[str, object]:
@@ -23,6 +30,21 @@ def facts(tool: Tool) -> dict[str, object]:
         "helper": kind.helper,
         "example": kind.example,
     }
+
+
+def library_for(settings: Settings) -> "Library":
+    """What agents can read, of the kinds that are installed here."""
+    from noetl.mcp.library import KindPage, Library
+    from noetl.wiring.tool_kinds import every, kinds
+
+    language = kinds(settings)
+    pages = {
+        tool.kind.name: KindPage(
+            msgspec.to_builtins(facts(tool), enc_hook=str), tool.doc.strip(), markdown_page(tool)
+        )
+        for tool in every()
+    }
+    return Library(language, pages)
 
 
 def _field_facts(fields: Mapping[str, Field]) -> list[dict[str, object]]:

@@ -20,7 +20,7 @@ from noetl.server.options import Options
 from noetl.server.reply import reply
 from noetl.server.request_log import Record
 from noetl.server.route_spec import openapi
-from noetl.server.routes import ROUTERS, executions
+from noetl.server.routes import ROUTERS, executions, mcp
 
 
 def create_app(front: Front, options: Options) -> FastAPI:
@@ -35,6 +35,7 @@ def create_app(front: Front, options: Options) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.front, app.state.options = front, options
+    app.state.mcp_calls = mcp.Calls()
     app.state.closing = asyncio.Event()  # set when the server stops: streams end then
     problem.install(app)
     for router in ROUTERS:

@@ -7,6 +7,7 @@ from pathlib import Path
 from prometheus_client.metrics_core import Metric
 
 from noetl.dsl.tool_kind import Kinds
+from noetl.mcp.library import Library
 from noetl.server.auth import Auth
 
 STATIC = Path(__file__).parent / "static"
@@ -18,6 +19,7 @@ class Options:
 
     kinds: Kinds  # what playbooks are checked against
     tools: Sequence[Mapping[str, object]] = ()  # what each kind says of itself
+    library: Library = field(default_factory=Library)  # what agents can read
     version: str = ""
     static: Path = STATIC
     ready_after_ms: int = 30_000  # work that is due for longer than this makes the server not ready

@@ -179,12 +179,17 @@ def test_everything_an_agent_needs_in_one_conversation(client, write: Write) -> 
     write("hello.yaml", HELLO)
     agent = client()
     assert [tool["name"] for tool in agent.ask("tools/list")["result"]["tools"]] == [
-        "validate", "tool_kinds", "run", "test", "register", "playbooks", "executions", "execution",
+        "validate", "tool_kinds", "docs", "run", "test", "register", "playbooks", "executions", "execution",
         "why", "events", "render", "cancel", "signal", "release", "retry",
     ]  # fmt: skip
     assert agent.call("validate", playbook=HELLO.replace("python", "pyton"))["diagnostics"][0]["line"] == 7
     assert "http" in [one["kind"] for one in agent.call("tool_kinds")["kinds"]]
     assert agent.call("tool_kinds", kind="http")["example"].startswith("apiVersion")
+    read = agent.ask("resources/read", uri="noetl://examples/hello.yaml")["result"]["contents"][0]
+    assert agent.call("docs", uri=read["uri"])["text"] == read["text"]
+    assert agent.call("validate", playbook=read["text"], strict=True)["diagnostics"] == []
+    said = agent.ask("prompts/get", name="explain_execution", arguments={"execution": "@last"})["result"]
+    assert "@last" in said["messages"][0]["content"]["text"]
     kept = agent.call("register", file="hello.yaml")
     assert agent.call("playbooks", path="tests/hello")["playbook"] == HELLO
     assert kept["path"] in [one["path"] for one in agent.call("playbooks")["items"]]
@@ -268,6 +273,7 @@ def test_looking_makes_no_store_and_read_only_offers_nothing_that_changes(client
     assert names == [
         "validate",
         "tool_kinds",
+        "docs",
         "playbooks",
         "executions",
         "execution",

@@ -74,9 +74,9 @@ async def command(playbook: str | None, **choices: Unpack[RunChoices]) -> int:
     124 out of time, 130 interrupted.
     """
     _check(playbook, choices)
-    from noetl.cli.connection.connection import LAST
     from noetl.cli.running import run_flow
     from noetl.cli.running.run_input import read_payload
+    from noetl.ports.execution_name import LAST
     from noetl.ports.front import Ask
 
     payload = read_payload(choices["input_file"], choices["assignments"])

@@ -1,6 +1,5 @@
 """What a command speaks to: the server that the settings name, else the store of this project."""
 
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -10,8 +9,8 @@ from noetl.cli.connection.embedded_engine import current_settings, open_reader, 
 from noetl.cli.options import server_flag
 from noetl.cli.terminal import note
 from noetl.errors import Denied, NotFound
-from noetl.ports.front import ME, Front
-from noetl.ports.store import Find
+from noetl.ports import execution_name
+from noetl.ports.front import Front
 from noetl.settings import Settings
 
 if TYPE_CHECKING:
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
-LAST = "@last"
-SOME = 5
-_BEGINNING = re.compile("[0-9a-f]{1,32}")
 
 
 @dataclass(slots=True)
@@ -98,38 +94,9 @@ def has_data(settings: Settings) -> bool:
     return settings.server is not None or store_exists(settings)
 
 
-async def _newest(front: Front, path: str) -> str:
-    find = Find(path=path, limit=1) if path else Find(by=ME, children=False, limit=1)
-    newest = await front.executions(find)
-    if newest.items:
-        return newest.items[0].execution_id
-    if path:
-        raise NotFound(f"there is no execution of '{path}' yet", hint=f"noetl run {path}{server_flag()}")
-    if (await front.executions(Find(limit=1))).items:
-        message = "none of the executions there was started by you"
-        raise NotFound(
-            message, hint=f"noetl execution list{server_flag()}, or @last:PATH for the newest of a playbook"
-        )
-    raise NotFound("there is no execution yet", hint="noetl run FILE")
-
-
 async def find_execution(front: Front, name: str) -> str:
-    """The id of an execution: as given, by its beginning, `@last` or `@last:PATH`.
-
-    `@last` is the newest that is nobody's child, on a server of those that the caller started;
-    `@last:PATH` the newest of a playbook, whoever started it.
-    """
-    if name == LAST or name.startswith(f"{LAST}:"):
-        return await _newest(front, name.partition(":")[2])
-    beginning = name.lower()
-    is_prefix = _BEGINNING.fullmatch(beginning) is not None
-    matches = (await front.executions(Find(prefix=beginning, limit=SOME))).items if is_prefix else []
-    if not matches:
-        raise NotFound(f"there is no execution '{name}'", hint=f"noetl execution list{server_flag()}")
-    if len(matches) == 1:
-        return matches[0].execution_id
-    some = ", ".join(item.execution_id for item in matches)
-    raise NotFound(f"'{name}' is the beginning of several executions: {some}", hint="give more of the id")
+    """The id of an execution, by any of its names."""
+    return await execution_name.find_execution(front, name, server_flag())
 
 
 @asynccontextmanager

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def options_for(settings: Settings, engine: Engine) -> "Options":
     """The options of a server with these settings, over an engine whose store keeps its tokens."""
     from noetl import __version__
-    from noetl.cli.tool_page import facts
+    from noetl.cli.tool_page import facts, library_for
     from noetl.server.auth import Auth
     from noetl.server.execution_log import tell
     from noetl.server.metrics import EventTally
@@ -31,6 +31,7 @@ def options_for(settings: Settings, engine: Engine) -> "Options":
     return Options(
         kinds=kinds(settings),
         tools=[facts(tool) for tool in every()],
+        library=library_for(settings),
         version=__version__,
         auth=Auth(engine.store.token, _oidc(settings)) if settings.guarded else None,
         rate_per_s=settings.rate if settings.guarded else 0,

@@ -12,6 +12,7 @@ from noetl.server.routes import (
     health,
     logs,
     lookups,
+    mcp,
     notifications,
     overview,
     results,
@@ -40,4 +41,5 @@ ROUTERS: tuple[APIRouter, ...] = (  # the busiest first: they are tried in order
     schedules.router,
     notifications.router,
     backfills.router,
+    mcp.router,
 )

@@ -11,9 +11,9 @@ from starlette.responses import Response
 
 from noetl.core.state import STATUSES
 from noetl.errors import NotFound, RequestError
-from noetl.ports.answers import ExecutionAnswer, ExecutionItem
+from noetl.ports.answers import ExecutionAnswer
 from noetl.ports.front import ME, Ask, Started, execution_row
-from noetl.ports.store import Find
+from noetl.ports.store import Find, Listed
 from noetl.server.access import EXECUTION_ID, require, require_path, who_asks
 from noetl.server.paging import Cursor
 from noetl.server.reply import front_of, read, reply
@@ -92,15 +92,20 @@ START = next(route for route in router.routes if isinstance(route, Guarded))
 
 
 async def begin(request: Request, ask: Ask, wait_s: int = 0) -> Response:
-    """Start what is asked for, by whoever may; a text is a playbook that is written."""
+    """Start what is asked for, by whoever may."""
+    await require_ask(request, ask)
+    started = await front_of(request).start(ask)
+    result = await _after_waiting(request, started.execution_id, wait_s) if wait_s else None
+    return begun_reply(started, 200 if started.existed else 201, result)
+
+
+async def require_ask(request: Request, ask: Ask) -> None:
+    """Refuse to start what the sender may not; a text is a playbook that is written."""
     if ask.text is not None:
         require(request, "write")
         await require_text(request, ask.text)
     elif ask.path is not None:
         require_path(request, ask.path, f"playbook '{ask.path}'")
-    started = await front_of(request).start(ask)
-    result = await _after_waiting(request, started.execution_id, wait_s) if wait_s else None
-    return begun_reply(started, 200 if started.existed else 201, result)
 
 
 def begun_reply(started: Started, status: int = 201, result: ExecutionAnswer | None = None) -> Response:
@@ -143,9 +148,13 @@ def key_of(request: Request, in_body: str | None = None) -> str | None:
         )
     if in_header is not None and in_body is not None and in_header != in_body:
         raise RequestError("the header Idempotency-Key and 'idempotency_key' differ", hint="give one of them")
-    key = in_header or in_body
+    return own_key(request, in_header or in_body)
+
+
+def own_key(request: Request, key: str | None) -> str | None:
+    """A key of the sender's: those of senders who see other paths are not theirs."""
     prefixes = who_asks(request).prefixes
-    return f"{' '.join(prefixes)}: {key}" if key and prefixes else key  # keys of others are not theirs
+    return f"{' '.join(prefixes)}: {key}" if key and prefixes else key
 
 
 @router.get("/executions", **describe("read", {200: ExecutionPage}))
@@ -178,29 +187,30 @@ async def list_executions(
         since=_ms(since),
         until=_ms(until),
         parent=parent,
-        by=who_asks(request).name if by == ME else by,
+        by=by,
         children=children,
         continued=continued,
         cursor=cursor,
         limit=limit,
     )
-    items, following = await _visible(request, find)
-    return reply({"items": items, "cursor": following})
+    page, now = await visible_executions(request, find), time.time_ns() // 1_000_000
+    return reply({"items": [execution_row(item, now) for item in page.items], "cursor": page.cursor})
 
 
-async def _visible(request: Request, find: Find) -> tuple[list[ExecutionItem], str | None]:
+async def visible_executions(request: Request, find: Find) -> Listed:
     """A page of what the sender sees; pages in which they see nothing are passed over, within reason."""
-    who, now = who_asks(request), time.time_ns() // 1_000_000
+    who = who_asks(request)
+    find.by = who.name if find.by == ME else find.by
     for _ in range(PAGES_PASSED):
         try:
             page = await front_of(request).executions(find)
         except NotFound as error:  # the cursor: nothing else in a list can be missing
             raise RequestError(error.message, hint=error.hint) from None
-        items = [execution_row(summary, now) for summary in page.items if who.sees(summary.path)]
+        items = [summary for summary in page.items if who.sees(summary.path)]
         if items or page.cursor is None:
-            return items, page.cursor
+            return Listed(items, page.cursor)
         find.cursor = page.cursor
-    return [], find.cursor
+    return Listed([], find.cursor)
 
 
 def _ms(moment: datetime | None) -> int | None:

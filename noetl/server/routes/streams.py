@@ -81,7 +81,7 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send until the execution is over or the reader is gone."""
         sending = asyncio.create_task(self._send(send))
-        leaving = asyncio.create_task(_gone(receive))
+        leaving = asyncio.create_task(reader_gone(receive))
         closing = asyncio.create_task(self.closing.wait())
         try:
             await asyncio.wait({sending, leaving, closing}, return_when=asyncio.FIRST_COMPLETED)
@@ -137,6 +137,7 @@ def chunk(body: bytes) -> Message:
     return {"type": "http.response.body", "body": body, "more_body": True}
 
 
-async def _gone(receive: Receive) -> None:
+async def reader_gone(receive: Receive) -> None:
+    """Return when nobody reads any more."""
     while (await receive())["type"] != "http.disconnect":
         pass

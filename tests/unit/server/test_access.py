@@ -39,7 +39,8 @@ STANDING: dict[str, dict[str, Any]] = {
     "/triggers": {"kind": "webhook", "path": "tests/hello"},
     "/notifications": {"path": "tests/hello", "to": "playbook:tests/hello"},
 }
-SAYS_NOTHING_OF_OTHERS = ("/tools", "/schema", "/validate", "/session", "/about", "/api/v1/graph")
+# What /mcp says is a matter of the tool that is called: see test_mcp.py.
+SAYS_NOTHING_OF_OTHERS = ("/tools", "/schema", "/validate", "/session", "/about", "/api/v1/graph", "/mcp")
 
 
 class Case:

@@ -40,13 +40,17 @@ def command(read_only: bool) -> int:
 
 async def _converse(settings: "Settings", output: int, *, read_only: bool) -> int:
     """Answer lines until there are no more."""
-    from noetl.cli.commands.mcp.session import Session
     from noetl.cli.commands.mcp.shared_connection import SharedConnection
     from noetl.cli.commands.mcp.stdio import LineWriter, lines
-    from noetl.cli.commands.mcp.tools import INSTRUCTIONS, Toolbox
+    from noetl.mcp.session import Session
+    from noetl.mcp.tools import INSTRUCTIONS, Toolbox
+
+    def allows(scope: str) -> bool:
+        return scope == "read" or not read_only
 
     writer, product = LineWriter(output), SharedConnection(settings)
-    session = Session(Toolbox(product, read_only=read_only), writer.send, INSTRUCTIONS)
+    tools = Toolbox(product, allows, files=True)
+    session = Session(tools, writer.send, INSTRUCTIONS, product.library)
     try:
         async for line in lines():
             await session.receive(line)

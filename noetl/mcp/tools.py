@@ -5,29 +5,30 @@ that whoever called can do better next time.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import msgspec
 
-from noetl.cli.commands.mcp import work
-from noetl.cli.commands.mcp.session import ToolRequest
-from noetl.cli.commands.mcp.shared_connection import SharedConnection
 from noetl.core.state import STATUSES
 from noetl.core.values.schema_check import schema_problem
 from noetl.dsl.nearest import nearest
 from noetl.errors import NoetlError, PlaybookError
+from noetl.mcp import work
+from noetl.mcp.library import LANGUAGE
+from noetl.mcp.product import Product
+from noetl.mcp.session import ToolRequest
+from noetl.ports.bearer import Scope
 from noetl.ports.mcp_protocol import Message
 
-Work = Callable[[SharedConnection, work.Arguments, ToolRequest], Awaitable[Message]]
+Work = Callable[[Product, work.Arguments, ToolRequest], Awaitable[Message]]
 
 INSTRUCTIONS = (
     "NoETL runs workflows written as YAML playbooks: steps with tools, joined by arcs with conditions. To "
-    "write one, look at `tool_kinds`, write the text, `validate` it until it has no errors, then `run` "
-    "it. When a run fails, `why` explains every decision with the values it saw, `events` shows what "
-    "happened, and `render` evaluates a template as of any event. Executions are named by id, by its "
-    "beginning, by @last, or by @last:PATH. A test of a playbook, NAME.test.yaml beside it, gives tool "
-    "outputs and says what must come of them; `test` runs it."
+    f"write one, read {LANGUAGE} and the page of each kind in `tool_kinds` (as resources, or with `docs`), "
+    "write the text, `validate` it until it has no errors, then `run` it. When a run fails, `why` explains "
+    "every decision with the values it saw, `events` shows what happened, and `render` evaluates a template "
+    "as of any event. Executions are named by id, by its beginning, by @last, or by @last:PATH."
 )
 
 
@@ -41,8 +42,14 @@ class ToolSpec:
     arguments: Mapping[str, object]
     work: Work
     required: tuple[str, ...] = ()
-    changes: bool = False  # whether anything is different afterwards
-    ends: bool = False  # whether that could be something lost
+    scope: Scope = "read"  # what a token must allow
+    ends: bool = False  # whether something could be lost
+    files: bool = False  # whether it needs the files of this machine
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is different afterwards."""
+        return self.scope != "read"
 
     @property
     def schema(self) -> Message:
@@ -60,8 +67,9 @@ class ToolSpec:
         }
 
 
-def _text(words: str) -> Message:
-    return {"type": "string", "minLength": 1, "description": words}
+def _text(words: str, most: int | None = None) -> Message:
+    bound = {} if most is None else {"maxLength": most}
+    return {"type": "string", "minLength": 1, **bound, "description": words}
 
 
 def _number(words: str, **bounds: int) -> Message:
@@ -77,11 +85,10 @@ EXECUTION = {
     "execution": _text("The id of the execution, its beginning, @last for your newest, or @last:PATH.")
 }
 STEP = {"step": _text("Only what concerns this step.")}
-PLAYBOOK_SOURCE = {
-    "playbook": _text("The whole text of a playbook, YAML."),
-    "file": _text("Or a playbook's file."),
-}
+FILE = {"file": _text("Or a playbook's file.")}
+PLAYBOOK_SOURCE = {"playbook": _text("The whole text of a playbook, YAML."), **FILE}
 WORKLOAD = {"type": "object", "description": "Values merged over the playbook's workload."}
+KEY = _text("Run at most once under this key; a repeat attaches to the first.", 255)
 STATUS = {"enum": list(STATUSES)}
 
 TOOLS = (
@@ -101,6 +108,13 @@ TOOLS = (
         work.tool_kinds,
     ),
     ToolSpec(
+        "docs",
+        "Documentation",
+        "List the pages about the language, the schema, tool kinds and examples, or give one of them.",
+        {"uri": _text(f"Give this one, such as {LANGUAGE}")},
+        work.docs,
+    ),
+    ToolSpec(
         "run",
         "Run a playbook",
         "Run a playbook by its text, its file or its registered path, and wait for its end. Gives status, "
@@ -112,19 +126,21 @@ TOOLS = (
             "version": _number("Not the newest version of the path."),
             "workload": WORKLOAD,
             "wait_s": _wait("; 0 only starts it"),
-            "idempotency_key": _text("Run at most once under this key; a repeat attaches to the first."),
+            "idempotency_key": KEY,
         },
         work.run,
-        changes=True,
+        scope="run",
     ),
     ToolSpec(
         "test",
         "Test playbooks",
         "Run playbook tests (*.test.yaml): tool outputs are given, nothing outside is called, waits are "
-        "skipped. Gives every test's result and which arcs and rules were covered.",
+        "skipped. A test of a playbook, NAME.test.yaml beside it, gives tool outputs and says what must come "
+        "of them. Gives every test's result and which arcs and rules were covered.",
         {"path": _text("A test file, a playbook with a test file beside it, or a folder.")},
         work.test,
-        changes=True,
+        scope="run",
+        files=True,
     ),
     ToolSpec(
         "register",
@@ -132,7 +148,7 @@ TOOLS = (
         "Keep a playbook under its metadata.path; a changed text becomes the next version.",
         PLAYBOOK_SOURCE,
         work.register,
-        changes=True,
+        scope="write",
     ),
     ToolSpec(
         "playbooks",
@@ -192,7 +208,7 @@ TOOLS = (
         "Evaluate a template against the state of an execution, now or after one of its events.",
         {
             **EXECUTION,
-            "template": _text("Such as {{ ctx.total > 10 }}"),
+            "template": _text("Such as {{ ctx.total > 10 }}", 16_384),
             "at": _number("After this event."),
         },
         work.render,
@@ -202,10 +218,10 @@ TOOLS = (
         "cancel",
         "Cancel an execution",
         "End an execution: tasks that run are stopped, nothing more is started.",
-        {**EXECUTION, "why": _text("The reason, kept in the log.")},
+        {**EXECUTION, "why": _text("The reason, kept in the log.", 1000)},
         work.cancel,
         ("execution",),
-        changes=True,
+        scope="run",
         ends=True,
     ),
     ToolSpec(
@@ -214,12 +230,12 @@ TOOLS = (
         "Send an execution a signal that a task waits for; an approval is {approved: true} with its name.",
         {
             **EXECUTION,
-            "name": _text("The signal's name."),
+            "name": _text("The signal's name.", 255),
             "payload": {"description": "What the task is given."},
         },
         work.signal,
         ("execution", "name"),
-        changes=True,
+        scope="run",
     ),
     ToolSpec(
         "release",
@@ -229,7 +245,7 @@ TOOLS = (
         EXECUTION,
         work.release,
         ("execution",),
-        changes=True,
+        scope="run",
     ),
     ToolSpec(
         "retry",
@@ -238,17 +254,18 @@ TOOLS = (
         {**EXECUTION, **STEP, "wait_s": _wait("")},
         work.retry,
         ("execution",),
-        changes=True,
+        scope="run",
     ),
 )
 
 
 class Toolbox:
-    """The tools of one conversation."""
+    """The tools of one conversation: those that its caller may call, and that can be done there."""
 
-    def __init__(self, product: SharedConnection, *, read_only: bool) -> None:
+    def __init__(self, product: Product, allows: Callable[[Scope], bool], *, files: bool) -> None:
         self._product = product
-        self._offers = {offer.name: offer for offer in TOOLS if not (read_only and offer.changes)}
+        offered = [offer for offer in TOOLS if allows(offer.scope) and (files or not offer.files)]
+        self._offers = {offer.name: offer if files else _without_files(offer) for offer in offered}
 
     def list_tools(self) -> list[Message]:
         return [offer.listed() for offer in self._offers.values()]
@@ -263,21 +280,26 @@ class Toolbox:
         offer = self._offers[name]
         wrong = schema_problem(offer.schema, dict(arguments), "arguments")
         if wrong is not None:
-            return _error_result({"code": "arguments", "message": wrong.message, "hint": None})
+            return error_result({"code": "arguments", "message": wrong.message, "hint": None})
         try:
             answer = await partial(offer.work, self._product, arguments, request)()
         except PlaybookError as error:
-            return _error_result(_error_fields(error) | {"diagnostics": work.findings(error.diagnostics)})
+            return error_result(_error_fields(error) | {"diagnostics": work.findings(error.diagnostics)})
         except NoetlError as error:
-            return _error_result(_error_fields(error))
+            return error_result(_error_fields(error))
         return _result(answer) | {"isError": False}
+
+
+def _without_files(offer: ToolSpec) -> ToolSpec:
+    left = {name: value for name, value in offer.arguments.items() if name not in FILE}
+    return replace(offer, arguments=left)
 
 
 def _error_fields(error: NoetlError) -> Message:
     return {"code": error.code, "message": error.message, "hint": error.hint}
 
 
-def _error_result(error: Message) -> Message:
+def error_result(error: Message) -> Message:
     return _result({"error": error}) | {"isError": True}
 
 

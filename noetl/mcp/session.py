@@ -1,6 +1,7 @@
 """One conversation: which requests are under way, what each is answered, what is withdrawn.
 
-It is handed messages and hands out messages; streams are stdio.py's, what the tools do is tools.py's.
+It is handed messages and hands out messages; what carries them is the transport's, what the tools do is
+tools.py's.
 """
 
 import asyncio
@@ -8,8 +9,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from noetl.cli.commands.mcp.handshake import SERVER_INFO, agree_version, check_version, with_result_type
+from noetl.errors import NoetlError
 from noetl.json_value import Json
+from noetl.mcp.handshake import SERVER_INFO, agree_version, check_version, with_result_type
+from noetl.mcp.library import TEMPLATES, Library
+from noetl.mcp.prompts import list_prompts, prompt
 from noetl.ports import mcp_protocol as protocol
 from noetl.ports.mcp_protocol import Id, Message, Notification, ProtocolError, Request
 
@@ -45,6 +49,7 @@ class Session:
     tools: ToolProvider
     send: Send
     instructions: str
+    library: Library = field(default_factory=Library)
     version: str | None = None  # agreed on by a handshake
     _under_way: dict[Id, tuple[asyncio.Task[None], ToolRequest]] = field(default_factory=dict)
     _last: "asyncio.Future[None] | None" = None
@@ -63,13 +68,19 @@ class Session:
 
     async def _batch(self, messages: list[Json]) -> None:
         """Messages in a list are answered in a list, in the one version that has them."""
-        if self.version != protocol.BATCHES or not messages:
-            problem = ProtocolError(protocol.INVALID_REQUEST, "a line is one message, not a list of them")
+        try:
+            answers = await self.answer_batch(messages)
+        except ProtocolError as problem:
             await self.send(protocol.error_reply(None, problem))
             return
-        answers = [answer for message in messages if (answer := await self._batch_reply(message)) is not None]
         if answers:
             await self.send(answers)
+
+    async def answer_batch(self, messages: list[Json]) -> list[Message]:
+        """The answers to messages in a list, in their order; raises ProtocolError."""
+        if self.version != protocol.BATCHES or not messages:
+            raise ProtocolError(protocol.INVALID_REQUEST, "a line is one message, not a list of them")
+        return [answer for message in messages if (answer := await self._batch_reply(message)) is not None]
 
     async def _batch_reply(self, message: Json) -> Message | None:
         try:
@@ -112,7 +123,7 @@ class Session:
             )
         if len(self._under_way) >= UNDER_WAY_MAX:
             raise ProtocolError(protocol.INTERNAL_ERROR, f"{UNDER_WAY_MAX} calls are under way; wait for one")
-        call = ToolRequest(progress=self._progress(request))
+        call = ToolRequest(progress=self.progress(request))
         task = asyncio.create_task(self._carry_out(request, call))
         task.add_done_callback(lambda done: self._over(request.id, done))
         self._under_way[request.id] = (task, call)
@@ -124,7 +135,8 @@ class Session:
             problem = ProtocolError(protocol.INTERNAL_ERROR, f"a bug in noetl: {task.exception()!r}")
             self._last = asyncio.ensure_future(self.send(protocol.error_reply(request, problem)))
 
-    def _progress(self, request: Request) -> Callable[[int, str], Awaitable[None]] | None:
+    def progress(self, request: Request) -> Callable[[int, str], Awaitable[None]] | None:
+        """How a request is told of progress, if it asks for that."""
         token = request.meta.get("progressToken")
         if not isinstance(token, str | int):
             return None
@@ -137,12 +149,16 @@ class Session:
 
     async def _carry_out(self, request: Request, call: ToolRequest) -> None:
         """One call to its answer; a call that was withdrawn gets none."""
-        try:
-            answer = protocol.reply(request.id, await self._result(request, call))
-        except ProtocolError as problem:
-            answer = protocol.error_reply(request.id, problem)
+        answer = await self.answer(request, call)
         if not call.withdrawn:
             await self.send(answer)
+
+    async def answer(self, request: Request, call: ToolRequest) -> Message:
+        """The answer to a request, whether it is a result or an error."""
+        try:
+            return protocol.reply(request.id, await self._result(request, call))
+        except ProtocolError as problem:
+            return protocol.error_reply(request.id, problem)
 
     async def _result(self, request: Request, call: ToolRequest) -> Message:
         if request.version is not None:
@@ -159,14 +175,20 @@ class Session:
             return with_result_type(
                 {"supportedVersions": list(protocol.STATELESS_VERSIONS), **self._offer()}, cacheable=True
             )
-        if method == "tools/list":
-            return self._list(request)
         if method == "tools/call":
             return await self._call(request, call)
+        lists = self._lists()
+        if method in lists:
+            return self._list(request, *lists[method])
+        if method in ("resources/read", "prompts/get"):
+            return self._read(request)
         raise ProtocolError(protocol.METHOD_NOT_FOUND, f"there is no method {method!r}")
 
     def _offer(self) -> Message:
-        return {"capabilities": {"tools": {}}, "instructions": self.instructions}
+        return {
+            "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+            "instructions": self.instructions,
+        }
 
     def _shake_hands(self, request: Request) -> Message:
         if self.version is not None:
@@ -174,18 +196,35 @@ class Session:
         self.version = agree_version(request.params)
         return {"protocolVersion": self.version, "serverInfo": SERVER_INFO, **self._offer()}
 
-    def _list(self, request: Request) -> Message:
+    def _lists(self) -> Mapping[str, tuple[str, Callable[[], list[Message]]]]:
+        return {
+            "tools/list": ("tools", self.tools.list_tools),
+            "resources/list": ("resources", self.library.list_resources),
+            "resources/templates/list": ("resourceTemplates", lambda: TEMPLATES),
+            "prompts/list": ("prompts", list_prompts),
+        }
+
+    def _list(self, request: Request, name: str, items: Callable[[], list[Message]]) -> Message:
         if request.params.get("cursor") is not None:
             raise ProtocolError(protocol.INVALID_PARAMS, "the list has one page; leave the cursor out")
-        result: Message = {"tools": self.tools.list_tools()}
+        result: Message = {name: items()}
+        return result if request.version is None else with_result_type(result, cacheable=True)
+
+    def _read(self, request: Request) -> Message:
+        """A resource or a prompt; one that is not there is told with the nearest that is."""
+        try:
+            if request.method == "resources/read":
+                result: Message = {"contents": [self.library.read(_text(request, "uri"))]}
+            else:
+                arguments = _object(request, "arguments")
+                result = prompt(self.library, _text(request, "name"), arguments)
+        except NoetlError as error:
+            message = error.message + (f"; {error.hint}" if error.hint else "")
+            raise ProtocolError(protocol.INVALID_PARAMS, message) from None
         return result if request.version is None else with_result_type(result, cacheable=True)
 
     async def _call(self, request: Request, call: ToolRequest) -> Message:
-        name, arguments = request.params.get("name"), request.params.get("arguments", {})
-        if not isinstance(name, str):
-            raise ProtocolError(protocol.INVALID_PARAMS, "tools/call needs name, a text")
-        if not isinstance(arguments, dict):
-            raise ProtocolError(protocol.INVALID_PARAMS, "arguments is an object")
+        name, arguments = _text(request, "name"), _object(request, "arguments")
         unknown = self.tools.knows(name)
         if unknown is not None:
             raise ProtocolError(protocol.INVALID_PARAMS, unknown)
@@ -200,3 +239,17 @@ class Session:
             for task in late:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _text(request: Request, name: str) -> str:
+    value = request.params.get(name)
+    if not isinstance(value, str):
+        raise ProtocolError(protocol.INVALID_PARAMS, f"{request.method} needs {name}, a text")
+    return value
+
+
+def _object(request: Request, name: str) -> dict[str, Json]:
+    value = request.params.get(name, {})
+    if not isinstance(value, dict):
+        raise ProtocolError(protocol.INVALID_PARAMS, f"{name} is an object")
+    return value

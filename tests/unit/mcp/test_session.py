@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from noetl.cli.commands.mcp.session import UNDER_WAY_MAX, Session, ToolRequest
+from noetl.mcp.session import UNDER_WAY_MAX, Session, ToolRequest
 from noetl.ports import mcp_protocol as protocol
 
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
@@ -74,7 +74,7 @@ def talk() -> Talk:
 async def test_a_handshake_agrees_on_the_version_asked_for(talk, asked):
     answer = await talk.ask("initialize", {**HELLO, "protocolVersion": asked})
     assert answer["result"]["protocolVersion"] == asked
-    assert answer["result"]["capabilities"] == {"tools": {}}
+    assert answer["result"]["capabilities"] == {"tools": {}, "resources": {}, "prompts": {}}
     assert answer["result"]["serverInfo"]["name"] == "noetl"
     assert answer["result"]["instructions"] == "how to"
 
