@@ -27,7 +27,7 @@ ifndef V
 .SILENT:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dist check check-ui quick test browser mariadb bench bench-peers fuzz simulate histories lock ui clean
+.PHONY: help setup demo dist site check check-ui quick test browser mariadb bench bench-peers fuzz simulate histories lock ui clean
 
 help: ## show this list
 	sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -145,6 +145,9 @@ $(UI_STAMP): $(wildcard $(UI_FILES))
 	diff -rq ui/node_modules/.rebuilt noetl/server/static >/dev/null \
 	  || { echo "check: noetl/server/static is not what ui/ builds; renew it with: make ui" >&2; exit 1; }
 	touch $@
+
+site: setup ## write the documentation as a folder of pages, build/site: what a server shows at /docs
+	$(BIN)/python deploy/site.py build/site
 
 dist: setup ## build wheel, source archive and bill of materials into dist/
 	$(BIN)/python deploy/dist.py dist --uv $(UV)

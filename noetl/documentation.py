@@ -35,6 +35,18 @@ def sources() -> dict[str, str]:
     return {name_of(path): path for path in paths}
 
 
+@cache
+def files() -> frozenset[str]:
+    """The pictures and the like that pages show, as they are called below docs/."""
+    root = folder()
+    found = [] if root is None else [file for file in (root / "docs").rglob("*") if file.is_file()]
+    return frozenset(
+        file.relative_to(root / "docs").as_posix()
+        for file in found
+        if root is not None and file.suffix != ".md"
+    )
+
+
 def name_of(source: str) -> str:
     """The name of the page that a file is; the first page of a folder is called as the folder."""
     path = PurePosixPath(source)

@@ -52,6 +52,7 @@ SETTINGS = "noetl/settings.py"
 # An isolated process is started with an environment made for it, and puts that back after each call.
 OWN_ENVIRONMENT = "noetl/worker/python/child.py"
 TEMPLATE = "noetl/dsl/templates/syntax.py"
+FRAME = "noetl/server/manual/site.py"  # around pages of the documentation: its template is no author's
 PURE_ROOMS = ("noetl/dsl/", "noetl/core/", "noetl/ports/", "noetl/errors.py")
 # Folders whose modules are found by listing the folder, so nobody imports them by name.
 DISCOVERED_FOLDERS = ("noetl/tools/", "noetl/dsl/rules/")
@@ -262,7 +263,7 @@ def jinja_environment_is_made_once(source: Source) -> Iterator[str]:
     made = [
         node for node in source.nodes if isinstance(node, ast.Call) and _is_environment(_dotted(node.func))
     ]
-    if source.path != TEMPLATE:
+    if source.path not in (TEMPLATE, FRAME):
         for node in made:
             yield source.at(node.lineno, f"the one Jinja environment is in {TEMPLATE}: use it")
     elif len(made) != 1:

@@ -14,7 +14,7 @@ from noetl.server.assets import Assets
 from noetl.server.gate import ABOVE_PAGES, ASSETS, PAGES, Gate
 from noetl.server.head_method import Head
 from noetl.server.hot_route import HotRoute
-from noetl.server.manual import routes as manual
+from noetl.server.manual.routes import Manual
 from noetl.server.metrics import Meter
 from noetl.server.options import Options
 from noetl.server.reply import reply
@@ -41,7 +41,7 @@ def create_app(front: Front, options: Options) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router)
     app.router.routes.append(Route("/api/openapi.json", _document, include_in_schema=False))
-    app.router.routes.extend(manual.ROUTES)
+    app.router.routes.extend(Manual(options.version).routes())
     _serve_pages(app, options)
     app.openapi = partial(openapi, app)  # type: ignore[method-assign]
     answering = HotRoute(app.build_middleware_stack(), executions.START)

@@ -17,7 +17,7 @@ from noetl.ports.schedule import HOOKS
 from noetl.server import session
 from noetl.server.access import NOBODY, OPERATOR, WHO, NotProven, Who
 from noetl.server.auth import Doorkeeper
-from noetl.server.manual.routes import DOCS
+from noetl.server.manual.addresses import DOCS
 from noetl.server.options import Options
 from noetl.server.problem import Problem, of_error, of_problem
 from noetl.server.rate import Rate

@@ -39,7 +39,7 @@ def _rule(code: Code) -> dict[str, object]:
     return {
         "id": code.name,
         "shortDescription": {"text": code.title},
-        "help": {"text": f"See docs/errors/{code.name}.md"},
+        "help": {"text": f"See /docs/errors/{code.name} of a NoETL server, or docs/errors/{code.name}.md"},
         "defaultConfiguration": {"level": LEVELS[code.severity]},
     }
 

@@ -1,1 +1,1 @@
-"""The documentation as a server shows it."""
+"""The documentation as pages, rendered from its Markdown when asked for: what is served is what is there."""

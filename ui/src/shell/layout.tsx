@@ -87,6 +87,12 @@ export function Layout({ children }: { children: ReactNode }) {
               {path === '/approvals' && <WaitCount />}
             </Link>
           ))}
+          <a
+            href="/docs/"
+            className="flex items-center gap-2.5 rounded-[5px] px-2 py-1.5 text-ink-2 hover:bg-sunken hover:text-ink"
+          >
+            <Icon name="docs" /> Docs
+          </a>
         </nav>
         <div className="flex items-center gap-1 md:mt-auto md:justify-between">
           <ThemeButton />
