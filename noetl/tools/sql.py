@@ -167,7 +167,9 @@ def _check_ends(statements: list[str]) -> None:
 
 
 async def _chunks(lent: "Lent", answer: "Answer") -> AsyncGenerator[list[list[object]], None]:
-    while rows := await lent.work(answer.fetch):
+    from noetl.tools.parts.sql_session import FETCHED
+
+    while rows := await lent.work(answer.fetch, FETCHED):
         yield rows
 
 

@@ -1,7 +1,8 @@
 """Moves rows from one place to another in chunks, without holding them all in memory.
 
-A place is a table or query of `postgres`, `sqlite` or `duckdb`, a file, an object of an object store, or an
-address (`http`); files, objects and addresses hold `csv`, `jsonl`, `json` (a list of mappings) or `parquet`.
+A place is a table or query of `postgres`, `sqlite`, `duckdb` or `sql` (with `driver`, as for that kind), a
+file, an object of an object store, or an address (`http`); files, objects and addresses hold `csv`, `jsonl`,
+`json` (a list of mappings) or `parquet`.
 `mapping` says which target column gets which source column; without it, columns keep their names. `append`
 adds rows, `replace` empties the target first, `upsert` replaces rows with the same `keys`.
 
@@ -11,6 +12,11 @@ was carried out and is repeated because its answer was lost adds its rows again 
 or `upsert` where that matters. An address is sent one request per chunk (`POST`, a JSON list or JSON lines)
 with the header `Idempotency-Key`, the call's key and the chunk's number, by which it can know a repeated one;
 what it was sent before a failure stays there.
+
+Between two `sql` places with ADBC drivers rows stay Arrow batches all the way, with the types that the source
+gives them. A table that is there must have columns of these types; one that is not there is made. Such a
+target takes rows from such a source alone, and cannot be upserted. With other drivers of `sql`, `upsert` is
+for MySQL, MariaDB and PostgreSQL, and wants a primary or unique key over `keys`.
 """
 
 from contextlib import aclosing
@@ -62,6 +68,11 @@ async def run(request: Transfer, call: Call) -> Envelope:
 
     if request.mode == "upsert" and not request.keys:
         raise Failed("input", "transfer needs input 'keys' to upsert")
+    if _has_batches(request):
+        from noetl.tools.parts.transfer_arrow import move_batches
+
+        places = (request.source, request.target)
+        return ok({"rows": await move_batches(*places, request.mapping, request.mode, call)})
     moved = 0
     async with open_target(request.target, request.mode, request.keys or [], call) as target:
         columns: list[str] = []
@@ -78,6 +89,12 @@ async def run(request: Transfer, call: Call) -> Envelope:
         await target.commit()
     ref = target.ref()
     return ok({"rows": moved}) if ref is None else ok({"rows": moved}, ref=ref)
+
+
+def _has_batches(request: Transfer) -> bool:
+    """Whether both sides have ADBC drivers, between which rows stay Arrow batches."""
+    places = (request.source, request.target)
+    return all(each.kind == "sql" and (each.driver or "").startswith("adbc_driver_") for each in places)
 
 
 def _columns(rows: list[Row], mapping: dict[str, str] | None) -> list[str]:

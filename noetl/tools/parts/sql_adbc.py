@@ -13,7 +13,7 @@ from noetl.ports.call import Call, Secret
 from noetl.ports.envelope import Failed
 from noetl.tools.parts.auth import POSTGRES_FIELDS
 from noetl.tools.parts.paths import EVERYWHERE
-from noetl.tools.parts.sql import columns_of
+from noetl.tools.parts.sql import columns_of, quote
 from noetl.tools.parts.sql_binding import Binding, Values
 from noetl.tools.parts.sql_session import Answer
 from noetl.tools.parts.statements import first_word
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from arro3.core import RecordBatch
 
 PREFIX = "adbc_driver_"
-FETCHED = 1000
 RETRYABLE = ("08", "40", "53", "57", "55P03")
 BUSY = ("database is locked", "database table is locked")
 CHANGING = ("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE")
@@ -42,6 +41,10 @@ class AdbcSession:
         self.connection: Any = None
         self.cursor: Any = None
         self.answer: AdbcAnswer | None = None
+        self.source: AdbcSession | None = None  # whose batches it takes
+
+    def quote(self, name: str) -> str:
+        return quote(name)
 
     def begin(self, transaction: bool) -> None:
         with naming_failures(connecting=True):
@@ -59,6 +62,36 @@ class AdbcSession:
             self.answer = AdbcAnswer(self.cursor)
         return self.answer
 
+    def run(self, text: str, values: Values | None) -> None:
+        """Run a statement whose batches somebody else takes from the cursor."""
+        with naming_failures():
+            self.cursor = self.connection.cursor()
+            self.cursor.execute(text, None if values is None else one_row([*values]))
+
+    def take_from(self, source: "AdbcSession", table: str, replace: bool) -> int:
+        """Add all that a source gives to a table, which is made if need be; how many rows it was."""
+        schema, _, name = table.rpartition(".")
+        more = {"db_schema_name": schema} if schema else {}
+        self.source = source
+        with naming_failures():
+            self.cursor = self.connection.cursor()
+            if replace:
+                self.cursor.executemany(f"delete from {quote(table)}", None)
+            stream = source.cursor.fetch_arrow()
+            return max(int(self.cursor.adbc_ingest(name, stream, mode="create_append", **more)), 0)
+
+    def has_table(self, table: str) -> bool:
+        """Whether there is a table; over a connection of its own, since a no would break a transaction."""
+        from adbc_driver_manager import ProgrammingError
+
+        schema, _, name = table.rpartition(".")
+        with naming_failures(connecting=True), self.module.connect(**self.arguments) as connection:
+            try:
+                connection.adbc_connection.get_table_schema(None, schema or None, name)
+            except ProgrammingError:
+                return False
+            return True
+
     def commit(self) -> None:
         self._close_answer()
         with naming_failures():
@@ -69,6 +102,8 @@ class AdbcSession:
             *self.errors
         ):  # it ended by itself, or cannot be cancelled: it is waited for, then left
             self.cursor.adbc_cancel()
+        if self.source is not None:
+            self.source.cancel()
 
     def close(self, broken: bool) -> None:
         with suppress(*self.errors):
@@ -95,7 +130,7 @@ class Changed:
     def __init__(self, changed: int) -> None:
         self.changed = changed
 
-    def fetch(self) -> list[list[object]]:
+    def fetch(self, size: int) -> list[list[object]]:
         return []
 
     def close(self) -> None:
@@ -115,7 +150,7 @@ class AdbcAnswer:
         self._batch: RecordBatch | None = None
         self._at = 0
 
-    def fetch(self) -> list[list[object]]:
+    def fetch(self, size: int) -> list[list[object]]:
         """The next rows of a batch, or of the batch after it."""
         with naming_failures():
             while self.columns and (self._batch is None or self._at >= self._batch.num_rows):
@@ -124,7 +159,7 @@ class AdbcAnswer:
                     return []
             if self._batch is None:
                 return []
-            part = self._batch.slice(self._at, min(FETCHED, self._batch.num_rows - self._at))
+            part = self._batch.slice(self._at, min(size, self._batch.num_rows - self._at))
             self._at += part.num_rows
             return [list(row) for row in zip(*(column.to_pylist() for column in part.columns), strict=True)]
 

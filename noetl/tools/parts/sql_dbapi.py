@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL
     from sqlalchemy.exc import DBAPIError
 
-FETCHED = 1000
 IDLE_CONNECTIONS = 4
 RECYCLE_S = 900.0
 READING = ("SELECT", "WITH", "VALUES", "TABLE", "SHOW", "DESCRIBE", "DESC", "EXPLAIN")
@@ -53,6 +52,9 @@ class DbapiSession:
         self.commits_each = False
         dbapi: Any = engine.dialect.dbapi
         self.errors = (SQLAlchemyError, dbapi.Error, OSError, AttributeError)
+
+    def quote(self, name: str) -> str:
+        return ".".join(map(self.engine.dialect.identifier_preparer.quote_identifier, name.split(".")))
 
     def begin(self, transaction: bool) -> None:
         from sqlalchemy.exc import ArgumentError
@@ -127,9 +129,9 @@ class DbapiAnswer:
         self.columns = columns_of(map(str, result.keys())) if result.returns_rows else None
         self.changed = 0 if result.returns_rows else max(result.rowcount, 0)
 
-    def fetch(self) -> list[list[object]]:
+    def fetch(self, size: int) -> list[list[object]]:
         with naming_failures(self._engine):
-            return [list(row) for row in self._result.fetchmany(FETCHED)]
+            return [list(row) for row in self._result.fetchmany(size)]
 
     def close(self) -> None:
         self._result.close()

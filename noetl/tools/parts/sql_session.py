@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 THREADS = 16
+FETCHED = 1000
 ENGINES_MAX = 32
 STOPPED_S = 5.0  # how long a statement is waited for that was asked to end
 
@@ -23,8 +24,8 @@ class Answer(Protocol):
     columns: list[str] | None  # None: it returns no rows
     changed: int
 
-    def fetch(self) -> list[list[object]]:
-        """The next rows; none at the end."""
+    def fetch(self, size: int) -> list[list[object]]:
+        """The next rows, at most so many; none at the end."""
 
     def close(self) -> None:
         """Leave what was not read."""
@@ -34,6 +35,9 @@ class Session(Protocol):
     """One connection for one call. Everything blocks; only `cancel` is called while something else runs."""
 
     binding: Binding
+
+    def quote(self, name: str) -> str:
+        """A table or column as the database quotes names; a dot separates the schema."""
 
     def begin(self, transaction: bool) -> None:
         """Connect; without a transaction every statement is committed by itself."""

@@ -9,7 +9,7 @@ from noetl.ports.tool import Input, doc
 
 Row = dict[str, Json]
 T = TypeVar("T")
-Place = Literal["postgres", "sqlite", "duckdb", "file", "object", "http"]
+Place = Literal["postgres", "sql", "sqlite", "duckdb", "file", "object", "http"]
 Rows = Literal["json", "jsonl", "csv", "parquet"]
 
 
@@ -18,6 +18,7 @@ class Source(Input):
 
     kind: Annotated[Place, doc("What kind of place it is.")]
     auth: Annotated[str | None, doc("The secret to connect with.")] = None
+    driver: Annotated[str | None, doc("The driver of `sql`, as for the kind of that name.")] = None
     database: Annotated[str | None, doc("The database file of `sqlite` and `duckdb`.")] = None
     query: Annotated[str | None, doc("The rows to take, as SQL.")] = None
     params: Annotated[
@@ -43,14 +44,22 @@ class Target(Input):
 
     kind: Annotated[Place, doc("What kind of place it is.")]
     auth: Annotated[str | None, doc("The secret to connect with.")] = None
+    driver: Annotated[str | None, doc("The driver of `sql`, as for the kind of that name.")] = None
     database: Annotated[str | None, doc("The database file of `sqlite` and `duckdb`.")] = None
-    table: Annotated[str | None, doc("The table; `sqlite` and `duckdb` make it when it is not there.")] = None
+    table: Annotated[str | None, doc("The table; all but `postgres` make it when it is not there.")] = None
     path: Annotated[str | None, doc("The file to write.")] = None
     store: Annotated[str | None, doc("The address of the bucket of an `object`.")] = None
     key: Annotated[str | None, doc("The key of an `object`.")] = None
     url: Annotated[str | None, doc("The address of `http`.")] = None
     headers: Annotated[dict[str, Any] | None, doc("Headers for `http`.")] = None
     format: Annotated[Rows | None, doc("How the rows are written; by default from the name.")] = None
+
+
+def source_query(source: Source, quote: Callable[[str], str]) -> str:
+    """What a database is asked for its rows."""
+    if (source.query is None) == (source.table is None):
+        raise Failed("input", f"a {source.kind} source needs exactly one of query, table")
+    return source.query or f"select * from {quote(source.table or '')}"
 
 
 async def in_thread(job: Callable[..., T], *args: object) -> T:

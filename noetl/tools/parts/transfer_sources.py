@@ -20,7 +20,7 @@ from noetl.tools.parts.paths import inside
 from noetl.tools.parts.postgres_values import bind, from_pg
 from noetl.tools.parts.sql import columns_of, quote
 from noetl.tools.parts.statements import number_parameters
-from noetl.tools.parts.transfer_places import Row, Source, in_thread, require
+from noetl.tools.parts.transfer_places import Row, Source, in_thread, require, source_query
 
 RowReader = Generator[Row, None, None]
 READ_CHARS = 256 * 1024
@@ -30,8 +30,8 @@ ITEM_CHARS = 64 * 1024**2  # the largest row
 
 async def chunks(source: Source, size: int, call: Call) -> AsyncGenerator[list[Row], None]:
     """The source's rows, a list at a time."""
-    if source.kind == "postgres":
-        async with aclosing(_postgres(source, size, await with_auth(call, source.auth))) as batches:
+    if source.kind in ("postgres", "sql"):
+        async with aclosing(await _database(source, size, call)) as batches:
             async for rows in batches:
                 yield rows
     elif source.kind in ("http", "object"):
@@ -50,6 +50,16 @@ async def chunks(source: Source, size: int, call: Call) -> AsyncGenerator[list[R
                 yield rows
 
 
+async def _database(source: Source, size: int, call: Call) -> AsyncGenerator[list[Row], None]:
+    """The rows of a database server, which has a credential."""
+    call = await with_auth(call, source.auth)
+    if source.kind == "postgres":
+        return _postgres(source, size, call)
+    from noetl.tools.parts.transfer_sql import sql_rows
+
+    return sql_rows(source, size, call)
+
+
 async def _read_in_thread(rows: RowReader, size: int) -> AsyncGenerator[list[Row], None]:
     """Rows that block while they are read, a list at a time, in a thread."""
     try:
@@ -57,12 +67,6 @@ async def _read_in_thread(rows: RowReader, size: int) -> AsyncGenerator[list[Row
             yield chunk
     finally:
         await in_thread(rows.close)
-
-
-def _query(source: Source) -> str:
-    if (source.query is None) == (source.table is None):
-        raise Failed("input", f"a {source.kind} source needs exactly one of query, table")
-    return source.query or f"select * from {quote(source.table or '')}"
 
 
 def _row(columns: Iterable[str], cells: Iterable[object]) -> Row:
@@ -74,7 +78,7 @@ def _sqlite(source: Source, size: int, call: Call) -> RowReader:
 
     from noetl.tools.sqlite import File, bindings, failed
 
-    query = _query(source)
+    query = source_query(source, quote)
     file = File(inside(call, require(source.database, "database", "sqlite")), read_only=True)
     try:
         cursor = file.open().execute(query, bindings(source.params))
@@ -92,7 +96,7 @@ def _duckdb(source: Source, size: int, call: Call) -> RowReader:
     from noetl.tools.duckdb import Knobs, connect, driver, failed
 
     duckdb = driver()
-    query = _query(source)
+    query = source_query(source, quote)
     path = inside(call, source.database) if source.database else MEMORY
     if path != MEMORY and not os.path.exists(path):
         raise Failed("not_found", f"there is no file {source.database!r}")
@@ -111,7 +115,7 @@ def _duckdb(source: Source, size: int, call: Call) -> RowReader:
 async def _postgres(source: Source, size: int, call: Call) -> AsyncGenerator[list[Row], None]:
     from noetl.tools.parts.postgres_link import borrow
 
-    text, values = _query(source), source.params or []
+    text, values = source_query(source, quote), source.params or []
     if isinstance(values, dict):
         text, values = number_parameters(text, values)
     async with borrow(call) as connection, connection.transaction():

@@ -1,7 +1,14 @@
 """Where a transfer writes: tables and files that change when everything has arrived, or not at all."""
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager, nullcontext, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    aclosing,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,22 +28,30 @@ if TYPE_CHECKING:
 
     from noetl.tools.parts.transfer_postgres import PostgresWriter
     from noetl.tools.parts.transfer_remote import HttpWriter, ObjectWriter
+    from noetl.tools.parts.transfer_sql import SqlWriter
 
 
 @asynccontextmanager
 async def open_target(
     target: Target, mode: str, keys: list[str], call: Call
-) -> AsyncIterator["PostgresWriter | HttpWriter | ObjectWriter | Threaded"]:
+) -> AsyncIterator["PostgresWriter | SqlWriter | HttpWriter | ObjectWriter | Threaded"]:
     """The target; whatever is not committed at the end is undone."""
-    if target.kind == "postgres":
-        from noetl.tools.parts import transfer_postgres
-
-        call = await with_auth(call, target.auth)
-        async with transfer_postgres.open_writer(target, mode, keys, call) as writer:
+    if target.kind in ("postgres", "sql"):
+        async with _open_database(target, mode, keys, await with_auth(call, target.auth)) as writer:
             yield writer
         return
     async with aclosing(await _open(target, mode, keys, call)) as closing:
         yield closing
+
+
+def _open_database(
+    target: Target, mode: str, keys: list[str], call: Call
+) -> "AbstractAsyncContextManager[PostgresWriter | SqlWriter]":
+    from noetl.tools.parts import transfer_postgres, transfer_sql
+
+    if target.kind == "sql":
+        return transfer_sql.open_writer(target, mode, keys, call)
+    return transfer_postgres.open_writer(target, mode, keys, call)
 
 
 async def _open(
