@@ -340,8 +340,9 @@ def _dotted(node: ast.AST) -> str:
 def unused_files(sources: list[Source]) -> list[str]:
     """Files of the package that nothing in the package imports, registers or opens."""
     product = [source for source in sources if source.is_product]
-    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-    used = {target.partition(":")[0] for target in scripts.values()} | {
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    announced = [project["scripts"], *project.get("entry-points", {}).values()]
+    used = {target.partition(":")[0] for targets in announced for target in targets.values()} | {
         "noetl",
         "noetl.__main__",
         "noetl.cli.__main__",
