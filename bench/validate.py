@@ -26,9 +26,9 @@ def run() -> list[Figure]:
         assert not check(Source("bench", text.encode())).diagnostics
 
     numbers = count(step=10_000)  # every text is new, so that no template has been compiled before
-    validate(_playbook(10, next(numbers)))  # imports are not what is measured
-    thousand = _best(lambda: validate(_playbook(1_000, next(numbers))))
-    ten_thousand = _best(lambda: validate(_playbook(10_000, next(numbers))), rounds=1)
+    validate(large_playbook(10, next(numbers)))  # imports are not what is measured
+    thousand = _best(lambda: validate(large_playbook(1_000, next(numbers))))
+    ten_thousand = _best(lambda: validate(large_playbook(10_000, next(numbers))), rounds=1)
     return [
         Figure("validate 1,000 steps", thousand, "s", goal=LARGE_GOAL_S),
         Figure("validate 10,000 steps", ten_thousand, "s"),
@@ -62,7 +62,7 @@ def _quietly(command: list[str]) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
-def _playbook(steps: int, first: int) -> str:
+def large_playbook(steps: int, first: int) -> str:
     """A chain of numbered steps with the usual parts: input, a task with a rule, set, an arc."""
     head = (
         "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: large, path: bench/large}\n"

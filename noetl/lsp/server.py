@@ -19,8 +19,10 @@ from noetl.dsl.grammar.editor_schema import playbook_schema
 from noetl.dsl.load import Loaded
 from noetl.dsl.net.diagram import graph, sketch
 from noetl.dsl.tool_kind import Kinds
+from noetl.dsl.yaml.source import parse
 from noetl.errors import PlaybookError
 from noetl.lsp import completion, hover, navigation, quick_fixes
+from noetl.lsp.last_value import Look, expression_at, nothing_seen, path_of, shown
 from noetl.lsp.navigation import Place, Symbol
 from noetl.lsp.schema_reader import SchemaReader
 
@@ -51,9 +53,9 @@ class AtPlace(Protocol):
 class PlaybookServer(LanguageServer):
     """One editor's conversation."""
 
-    def __init__(self, check: Check, kinds: Kinds) -> None:
+    def __init__(self, check: Check, kinds: Kinds, look: Look) -> None:
         super().__init__("noetl", __version__)
-        self._check, self.kinds = check, kinds
+        self._check, self.kinds, self.look = check, kinds, look
         self._waiting: dict[str, asyncio.TimerHandle] = {}
 
     @cached_property
@@ -137,9 +139,9 @@ def _symbol(symbol: Symbol, lines: list[str], kind: types.SymbolKind) -> types.D
     return types.DocumentSymbol(symbol.name, kind, whole, whole, symbol.detail or None, children=inner)
 
 
-def language_server(check: Check, kinds: Kinds) -> PlaybookServer:
-    """A server that checks texts so, and knows these tool kinds."""
-    server = PlaybookServer(check, kinds)
+def language_server(check: Check, kinds: Kinds, look: Look = nothing_seen) -> PlaybookServer:
+    """A server that checks texts so, knows these tool kinds, and looks so for what runs had."""
+    server = PlaybookServer(check, kinds, look)
     _follow_texts(server)
     _propose(server)
     _navigate(server)
@@ -180,10 +182,23 @@ def _propose(server: PlaybookServer) -> None:
         ]
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
-    def explain(params: types.HoverParams) -> types.Hover | None:
-        known = server.helps(params.text_document)
-        text = hover.hover(*server.place(params), server.reader, server.kinds) if known else None
-        return None if text is None else types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text))
+    async def explain(params: types.HoverParams) -> types.Hover | None:
+        if not server.helps(params.text_document):
+            return None
+        place = server.place(params)
+        parts = [hover.hover(*place, server.reader, server.kinds), await _last_seen(server, *place)]
+        text = "\n\n".join(part for part in parts if part)
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text)) if text else None
+
+
+async def _last_seen(server: PlaybookServer, lines: list[str], line: int, column: int) -> str | None:
+    """What the newest run had where the cursor is."""
+    root = parse("\n".join(lines)).tree
+    path, expression = path_of(root), expression_at(lines, line, column, root)
+    if path is None or expression is None:
+        return None
+    last = await server.look(path, expression)
+    return None if last is None else shown(expression, last)
 
 
 def _navigate(server: PlaybookServer) -> None:

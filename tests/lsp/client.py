@@ -26,6 +26,7 @@ class Editor:
             cwd=folder,
             env=environment,
         )
+        self.pid = self._process.pid
         self._numbers = itertools.count(1)
         self._answers: dict[int, Any] = {}
         self._messages: queue.Queue[Any] = queue.Queue()

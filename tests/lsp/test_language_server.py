@@ -1,10 +1,15 @@
 """An editor sees what is wrong while it is typed, is offered what may stand there, and can go to and rename names."""
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.acceptance.running import audit_all
 from tests.lsp.client import Editor
 
 BOOK = """\
@@ -233,3 +238,59 @@ def _in_utf16(edits: list[dict[str, object]], text: str) -> list[dict[str, objec
             units = lines[place["line"]].encode("utf-16-le")[: 2 * place["character"]]
             place["character"] = len(units.decode("utf-16-le"))
     return edits
+
+
+RUN = """\
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: seen, path: tests/seen}
+keychain:
+  - {name: key, kind: env, env: SEEN_KEY}
+workload: {city: Oslo}
+workflow:
+  - step: load
+    tool:
+      kind: python
+      input: {key: "{{ keychain.key.value }}", code: "result = {'rows': [{'n': n} for n in range(500)], 'said': key}"}
+    set: {ctx.count: "{{ output.data.rows | length }}"}
+    next: {arcs: [{step: use, when: "{{ load.data.rows[3].n == 3 }}"}]}
+  - step: use
+    tool: {kind: noop, output: "{{ ctx.count }} of {{ load.data.said }} in {{ workload.city }} {{ input.x | default(1) }}"}
+  - step: never
+    tool: {kind: noop, output: "{{ load.data.missing | default(1) }}"}
+"""
+
+
+def test_hover_shows_what_the_newest_run_had(tmp_path: Path) -> None:
+    """Bounded in size, without secrets, and nothing where there is nothing."""
+    editor = Editor(tmp_path)
+    book = editor.open(RUN, "file:///seen.yaml")
+    places = [
+        "- step: lo|ad",
+        "ctx.cou|nt }} of",
+        "load.data.sai|d",
+        "workload.ci|ty",
+        "load.data.rows[3].|n",
+    ]
+    assert not any("newest run" in book.hover(place) for place in places)  # nothing was run
+    assert not (tmp_path / ".noetl").exists()
+    for city in ("Oslo", "Bergen"):
+        (tmp_path / "seen.yaml").write_text(RUN.replace("city: Oslo", f"city: {city}"))
+        noetl = [sys.executable, "-m", "noetl", "run", "seen.yaml"]
+        environment = {**os.environ, "SEEN_KEY": "a-secret-nobody-sees"}
+        subprocess.run(noetl, cwd=tmp_path, check=True, capture_output=True, env=environment)
+    step, count, said, city, item = (book.hover(place) for place in places)
+    assert "step **load**: python" in step
+    assert '"rows": [' in step
+    assert "characters more" in step
+    assert len(step) < 1_500
+    assert "```json\n500\n```" in count
+    assert '"Bergen"' in city
+    assert "completed" in city
+    assert "```json\n3\n```" in item
+    assert "newest run" in said
+    assert "a-secret-nobody-sees" not in step + said
+    for nothing in ("- step: nev|er", "load.data.miss|ing", "inpu|t.x", 'kind: no|op, output: "{{ ctx'):
+        assert "newest run" not in book.hover(nothing)
+    assert editor.close() == 0
+    audit_all(tmp_path)

@@ -21,12 +21,14 @@ def command() -> int:
     """Check, complete and explain playbooks while they are written: a language server over stdio.
 
     Findings as you type, completion of keys, kinds, inputs, steps, labels and names in templates, hover, go
-    to definition, rename, quick fixes, outline and folding. It runs nothing and asks no server.
+    to definition, rename, quick fixes, outline and folding. Hover also shows what the newest run in the store
+    of this project had. It runs nothing and asks no server.
     """
+    from noetl.cli.connection.last_run import last_value
     from noetl.lsp.server import language_server
     from noetl.wiring.tool_kinds import kinds
 
-    language_server(_checked, kinds()).start_io()
+    language_server(_checked, kinds(), last_value).start_io()
     return 0
 
 
