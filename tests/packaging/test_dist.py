@@ -22,6 +22,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = sorted(PROJECT["optional-dependencies"])
 OLDEST = (3, 11)
+PAGE = """
+from noetl.server.manual.addresses import OnServer
+from noetl.server.manual.site import Site
+print('href="/docs/how-to/use-a-server"' in Site(OnServer(), "1").page("index"))
+"""
 UV = next((ROOT / ".tools").glob("uv-*/bin/uv"))
 CLEAN = {"LANG": "C.UTF-8", "UV_NO_PROGRESS": "1", "UV_PYTHON_DOWNLOADS": "never"}
 
@@ -173,4 +178,6 @@ def test_an_extra_brings_what_it_promises_and_nothing_is_missing(
     assert modules
     run(programs, ["python", "-c", f"import {', '.join(modules)}"], tmp_path)
     assert run(programs, ["noetl", "--version"], tmp_path) == f"noetl {__version__}\n"
+    if extra == "server":
+        assert run(programs, ["python", "-c", PAGE], tmp_path) == "True\n"
     shutil.rmtree(programs.parent)

@@ -33,6 +33,8 @@ def test_a_finding_stands_at_its_line_and_leads_there(server: Server, page: Page
         "pythn"
     )
     expect(page.get_by_role("button", name="Run", exact=True)).to_be_disabled()
+    explained = page.get_by_role("link", name="unknown-kind")
+    expect(explained).to_have_attribute("href", "/docs/errors/unknown-kind")
     change(page, "kind: pythn", "kind: python")
     expect(page.locator("[data-errors]")).to_have_attribute("data-errors", "0")
 

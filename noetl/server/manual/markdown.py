@@ -62,6 +62,7 @@ def _parser() -> "MarkdownIt":
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     rules = {
         "fence": _fence,
+        "code_block": _fence,
         "heading_open": _heading_open,
         "image": _image,
         "link_open": _link_open,

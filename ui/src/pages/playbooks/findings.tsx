@@ -1,5 +1,6 @@
 // What is wrong with the text, in order, each one a way to its line.
 import type { Diagnostic } from '../../api/types'
+import { classes } from '../../design/classes'
 import { StatusIcon } from '../../design/status'
 
 export function Findings({
@@ -35,10 +36,10 @@ export function Findings({
       </p>
       <ul>
         {findings.map((finding, index) => (
-          <li key={index}>
+          <li key={index} className="flex items-start pr-3 hover:bg-sunken">
             <button
               type="button"
-              className="flex w-full items-start gap-2 px-3 py-0.5 text-left hover:bg-sunken"
+              className="flex min-w-0 flex-1 items-start gap-2 px-3 py-0.5 text-left"
               onClick={() => jump(finding.line)}
               data-finding={finding.code}
               data-line={finding.line}
@@ -54,6 +55,18 @@ export function Findings({
                 {finding.hint && <span className="text-ink-3"> · {finding.hint}</span>}
               </span>
             </button>
+            <a
+              href={`/docs/errors/${finding.code}`}
+              target="_blank"
+              rel="noopener"
+              title="What this finding means"
+              className={classes(
+                'hidden shrink-0 py-0.5 font-mono text-xs leading-5 text-ink-3 sm:block',
+                'underline hover:text-accent',
+              )}
+            >
+              {finding.code}
+            </a>
           </li>
         ))}
       </ul>
