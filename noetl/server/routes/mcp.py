@@ -21,11 +21,11 @@ from noetl.mcp.tools import INSTRUCTIONS
 from noetl.ports import mcp_protocol as protocol
 from noetl.ports.mcp_protocol import Id, Message, Notification, ProtocolError
 from noetl.server.access import who_asks
-from noetl.server.agent_front import ServerToolbox
 from noetl.server.mcp_headers import SESSION, require_same, version_of
 from noetl.server.problem import Problem
 from noetl.server.reply import body_of, options_of, reply, require_json
 from noetl.server.route_spec import describe, make_router
+from noetl.server.routes.agent_front import ServerToolbox
 from noetl.server.routes.streams import MEDIA_TYPE, EventStream, chunk, reader_gone
 
 router = make_router("mcp", prefix="")
