@@ -4,6 +4,7 @@ import time
 from contextlib import suppress
 
 from fastapi import Request
+from msgspec import structs
 from starlette.responses import Response
 
 from noetl.core.reading.overview import Ended, Entry, failure_groups, slowest, throughput
@@ -11,7 +12,7 @@ from noetl.errors import NoetlError
 from noetl.ports.answers import StateAnswer
 from noetl.ports.front import counts_of, error_of, execution_row
 from noetl.ports.store import Find, Summary
-from noetl.server.access import require_everywhere, who_asks
+from noetl.server.access import Who, who_asks
 from noetl.server.reply import front_of, reply
 from noetl.server.route_spec import describe, make_router
 from noetl.server.routes.views import readings_of
@@ -31,7 +32,6 @@ GROUPS = 12  # of failures
 @router.get("/overview", **describe("read", {200: OverviewAnswer}))
 async def overview(request: Request) -> Response:
     """The last day: executions by status and hour, failures, what is under way, the slowest steps."""
-    require_everywhere(request)
     front, now = front_of(request), int(time.time() * 1000)
     recent = await _recent(request, now - DAY_MS)
     entries = [Entry(summary.status, summary.requested_at, summary.ended_at) for summary in recent]
@@ -80,16 +80,35 @@ def _failed_iterations(summary: Summary) -> int:
 
 
 async def _recent(request: Request, since: int | None) -> list[Summary]:
-    """Executions of late, and those that are still under way, the newest first."""
-    front, who, cursor = front_of(request), who_asks(request), None
-    recent: list[Summary] = []
-    while len(recent) < COUNTED:
-        page = await front.executions(Find(since=since, cursor=cursor, limit=200))
-        recent += [summary for summary in page.items if who.sees(summary.path)]
-        cursor = page.cursor
-        if cursor is None:
+    """Executions of late that the asker sees, and those that are still under way, the newest first."""
+    return await _seen(request, Find(since=since, limit=200), COUNTED)
+
+
+async def _seen(request: Request, find: Find, most: int) -> list[Summary]:
+    """What is wanted of the executions that the asker sees, the newest first."""
+    seen: dict[str, Summary] = {}
+    for path in _paths(who_asks(request)):
+        mine = await _found(request, structs.replace(find, path=path), most)
+        seen |= {summary.execution_id: summary for summary in mine}
+    return sorted(seen.values(), key=lambda summary: summary.requested_at, reverse=True)[:most]
+
+
+def _paths(who: Who) -> list[str | None]:
+    """The paths that the store is to look for, so that what others run is not read first."""
+    return [path for prefix in who.prefixes for path in (prefix.rstrip("/"), f"{prefix.rstrip('/')}/*")] or [
+        None
+    ]
+
+
+async def _found(request: Request, find: Find, most: int) -> list[Summary]:
+    found: list[Summary] = []
+    while len(found) < most:
+        page = await front_of(request).executions(find)
+        found += [summary for summary in page.items if who_asks(request).sees(summary.path)]
+        find = structs.replace(find, cursor=page.cursor)
+        if page.cursor is None:
             break
-    return recent
+    return found
 
 
 async def _durations(request: Request, recent: list[Summary]) -> dict[tuple[str, str], list[tuple[int, str]]]:
@@ -120,14 +139,11 @@ async def recent(request: Request) -> Response:
 @router.get("/waits", **describe("read", {200: WaitsAnswer}))
 async def waits(request: Request) -> Response:
     """What waits for a signal or an approval in any execution, the oldest first."""
-    front, who = front_of(request), who_asks(request)
     items: list[AskedWait] = []
     for status, most in ASKED.items():
-        page = await front.executions(Find(status=status, limit=most))
-        for summary in page.items:
+        for summary in await _seen(request, Find(status=status, limit=most), most):
             with suppress(NoetlError):  # one that cannot be read, or is gone, hides no other
-                if who.sees(summary.path):
-                    items += _asked(summary, await front.state(summary.execution_id))
+                items += _asked(summary, await front_of(request).state(summary.execution_id))
     return reply({"items": sorted(items, key=lambda wait: wait.since)})
 
 

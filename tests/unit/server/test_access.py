@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import Mount, Route
 
 from noetl.ports.bearer import SCOPES, Scope, spelled
-from noetl.ports.front import TokenAsk
+from noetl.ports.front import Ask, TokenAsk
 from noetl.ports.notification import NotificationAsk
 from noetl.ports.schedule import ScheduleAsk, TriggerAsk
 from noetl.ports.tick import BackfillAsk
@@ -238,6 +238,23 @@ async def test_the_own_prefix_sees_its_own(case: Case) -> None:
             "/api/v1/executions", headers={"Authorization": f"Bearer {bearer}"}
         )
         assert case.execution_id in listed.text
+
+
+async def test_home_of_a_limited_token_counts_what_it_sees_and_nothing_else(case: Case) -> None:
+    other = HELLO.replace("tests/hello", "elsewhere/hello")
+    front, ended = case.server.made.front, list[str]()
+    await front.register(other, by="test")
+    for _ in range(2):
+        ended.append((await front.start(Ask(path="elsewhere/hello"))).execution_id)
+        async for _ in front.follow(ended[-1]):
+            pass
+    for prefixes, seen in {("tests",): None, ("elsewhere/hello", "elsewhere"): 2, ("none",): 0}.items():
+        auth = {"Authorization": f"Bearer {await case.token('read', prefixes=prefixes)}"}
+        answer = await case.server.client.get("/api/v1/overview", headers=auth)
+        assert answer.status_code == 200, answer.text
+        completed = answer.json()["counts"]["completed"]
+        assert completed >= 1 if seen is None else completed == seen, prefixes
+        assert any(one in answer.text for one in ended) == (seen == 2)
 
 
 async def test_running_a_text_is_writing_a_playbook(case: Case) -> None:
