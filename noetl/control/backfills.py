@@ -5,6 +5,7 @@ from datetime import UTC, datetime, tzinfo
 from itertools import islice
 
 from noetl.control.schedules import FindAsked
+from noetl.control.tick_runner import key_of
 from noetl.control.ticks import next_tick, zone
 from noetl.core.event import iso
 from noetl.errors import Conflict, RequestError
@@ -13,6 +14,7 @@ from noetl.ports.schedule import Schedule
 from noetl.ports.store import Store
 from noetl.ports.tick import (
     BACKFILL_MOST,
+    LOOKED_UP,
     PARALLEL_MOST,
     Backfill,
     BackfillAsk,
@@ -67,11 +69,16 @@ class BackfillBook:
             by=ask.by,
         )
         if ask.dry_run:
-            return PlannedBackfill(backfill, ticks)
+            return PlannedBackfill(backfill, ticks, await self._existing(backfill, ticks[:LOOKED_UP]))
         owner = backfill_owner(backfill.id)
         waiting = [Tick(owner=owner, tick=tick, status="waiting", at=now) for tick in ticks]
         await self._store.put_backfill(backfill, waiting)
         return PlannedBackfill(await self._store.backfill(backfill.id), ticks)
+
+    async def _existing(self, backfill: Backfill, ticks: Sequence[int]) -> dict[int, str]:
+        """The executions that ticks have already."""
+        found = {tick: await self._store.by_key(key_of(backfill, tick)) for tick in ticks}
+        return {tick: summary.execution_id for tick, summary in found.items() if summary is not None}
 
     async def _schedule_of(self, ask: BackfillAsk) -> Schedule:
         """The times and the playbook that are made up for."""

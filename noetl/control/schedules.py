@@ -12,10 +12,19 @@ import msgspec
 
 from noetl.control.tick_decision import decide_ticks, skipped_words
 from noetl.control.tick_runner import StartAsked, Tell, TickRunner
-from noetl.control.ticks import next_tick, zone
+from noetl.control.ticks import coming_ticks, next_tick, zone
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.front import Ask, Started
-from noetl.ports.schedule import CATCH_UPS, NAME_PATTERN, OVERLAPS, Fired, Schedule, ScheduleAsk
+from noetl.ports.schedule import (
+    CATCH_UPS,
+    NAME_PATTERN,
+    OVERLAPS,
+    ComingTick,
+    Fired,
+    Schedule,
+    ScheduleAsk,
+    Times,
+)
 from noetl.ports.store import Store
 from noetl.ports.tick import Tick, schedule_owner
 
@@ -72,6 +81,23 @@ class ScheduleBook:
 
     async def schedule(self, name: str) -> Schedule:
         return await self._store.schedule(name)
+
+    async def coming_ticks(self, times: Times) -> Sequence[ComingTick]:
+        existing = None if times.schedule is None else await self._store.schedule(times.schedule)
+        if existing is not None and times.cron is None and times.every_s is None:
+            kept = {"cron": existing.cron, "timezone": existing.timezone, "every_s": existing.every_s}
+            times = msgspec.structs.replace(times, **kept)
+        schedule = Schedule(
+            name="coming",
+            path="",
+            cron=times.cron,
+            timezone=times.timezone,
+            every_s=times.every_s,
+            created_at=await self._store.clock(),
+        )
+        zone(schedule.timezone)
+        schedule.next_at = _following(schedule, existing)
+        return coming_ticks(schedule, times.limit)
 
     async def schedule_ticks(self, name: str, limit: int = 100, before: int | None = None) -> Sequence[Tick]:
         await self._store.schedule(name)

@@ -1,13 +1,13 @@
 """When the ticks of a schedule are: cron expressions, intervals, time zones. Nothing is read or started."""
 
-from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING, Literal
 
 from noetl.core.event import iso
 from noetl.core.shapes import TriggerFacts
 from noetl.dsl.nearest import nearest
 from noetl.errors import RequestError
-from noetl.ports.schedule import CRON_LENGTH, EVERY_MOST_S, Schedule
+from noetl.ports.schedule import CRON_LENGTH, EVERY_MOST_S, ComingTick, Schedule
 
 if TYPE_CHECKING:
     from cronsim import CronSim
@@ -69,6 +69,30 @@ def next_ticks(schedule: Schedule, count: int) -> list[int]:
     while ticks and len(ticks) < count:
         ticks.append(next_tick(schedule, ticks[-1]))
     return ticks
+
+
+def coming_ticks(schedule: Schedule, count: int) -> list[ComingTick]:
+    """The same, as clocks in the time zone show them, and where those are put in between."""
+    where = zone(schedule.timezone)
+    ticks = next_ticks(schedule, count)
+    offsets = [datetime.fromtimestamp(tick / 1000, where).utcoffset() or timedelta() for tick in ticks]
+    coming = []
+    for tick, offset, before in zip(ticks, offsets, [*offsets[:1], *offsets], strict=False):
+        clocks = None if offset == before else _way(offset, before)
+        coming.append(ComingTick(tick=tick, local=local_words(schedule, tick), clocks=clocks))
+    return coming
+
+
+def _way(offset: timedelta, before: timedelta) -> Literal["forward", "back"]:
+    return "forward" if offset > before else "back"
+
+
+def local_words(schedule: Schedule, ms: int) -> str:
+    """A tick as clocks in the schedule's time zone show it, with how far they are from UTC."""
+    shown = datetime.fromtimestamp(ms / 1000, zone(schedule.timezone))
+    return (
+        f"{shown:%Y-%m-%d %H:%M:%S} UTC" if schedule.timezone == "UTC" else f"{shown:%Y-%m-%d %H:%M:%S %z %Z}"
+    )
 
 
 def _next_cron(cron: str, where: tzinfo, now: int) -> int:

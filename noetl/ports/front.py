@@ -19,7 +19,7 @@ from noetl.ports import answers
 from noetl.ports.arrival import Arrivals
 from noetl.ports.bearer import Scope
 from noetl.ports.notification import Delivery, Notification, NotificationAsk, Notifications
-from noetl.ports.schedule import ByName, Schedule, ScheduleAsk, Trigger, TriggerAsk
+from noetl.ports.schedule import ByName, ComingTick, Schedule, ScheduleAsk, Times, Trigger, TriggerAsk
 from noetl.ports.store import AccessToken, Find, Listed, PlaybookText, Projection, Row, Summary
 from noetl.ports.tick import Backfill, BackfillAsk, BackfillWish, PlannedBackfill, Tick
 
@@ -349,6 +349,9 @@ class Schedules(ByName, Protocol):
 
         Raises RequestError for times that make no sense, NotFound for a playbook that is not there.
         """
+
+    async def coming_ticks(self, times: Times) -> Sequence[ComingTick]:
+        """The next ticks that a schedule with such times would have; raises RequestError as that does."""
 
     async def run_schedule(self, name: str, by: str = "cli") -> Started:
         """Start at once what a schedule starts."""

@@ -76,6 +76,26 @@ class Schedule(ScheduleBody, kw_only=True, forbid_unknown_fields=False):
     skipped: Skipped | None = None
 
 
+class Times(msgspec.Struct, kw_only=True):
+    """When something could be started; `schedule` is the one that would get these times."""
+
+    cron: str | None = None
+    timezone: str = "UTC"
+    every_s: int | None = None
+    schedule: str | None = None
+    limit: int = 5
+
+
+class ComingTick(msgspec.Struct, kw_only=True):
+    """A tick to come: the moment, and what clocks in its time zone show then."""
+
+    tick: int
+    local: str
+    clocks: Literal["forward", "back"] | None = (
+        None  # they are put so between the tick before it and this one
+    )
+
+
 class TriggerBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, rename={"payload_key": "as"}):
     """A trigger that is wanted."""
 

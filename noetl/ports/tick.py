@@ -27,6 +27,7 @@ HISTORY_KEPT = 500  # ticks of a schedule that are over; older ones are forgotte
 BACKFILLS_KEPT = 100  # that are over
 BACKFILL_MOST = 10_000  # ticks of one backfill
 PARALLEL_MOST = 100
+LOOKED_UP = 500  # ticks of a dry run of which it is told whether they have an execution
 
 TickStatus = Literal[
     "waiting",  # of a backfill, for its turn
@@ -101,10 +102,11 @@ class Backfill(msgspec.Struct, kw_only=True):
 
 
 class PlannedBackfill(msgspec.Struct):
-    """A backfill, and its ticks when nothing was started yet."""
+    """A backfill, and its ticks; of a dry run also the executions that some of the first have already."""
 
     backfill: Backfill
     ticks: list[int] = []
+    existing: dict[int, str] = {}
 
 
 class TickStore(Protocol):
@@ -180,6 +182,14 @@ def backfill_facts(backfill: Backfill) -> JsonObject:
     fields = msgspec.structs.asdict(backfill)
     fields["from"], fields["to"] = iso(fields.pop("first_at")), iso(fields.pop("last_at"))
     return {**fields, "created_at": iso(backfill.created_at)}
+
+
+def plan_facts(planned: PlannedBackfill) -> JsonObject:
+    """What a dry run tells beside the backfill."""
+    return {
+        "ticks": [iso(tick) for tick in planned.ticks],
+        "existing": {iso(tick): execution for tick, execution in planned.existing.items()},
+    }
 
 
 def over(counts: Mapping[str, int]) -> int:

@@ -18,6 +18,7 @@ from noetl.ports.answers import ExecutionAnswer, ExecutionItem
 from noetl.ports.front import Slice, Worker
 from noetl.ports.notification import Notification, NotificationBody
 from noetl.ports.schedule import (
+    ComingTick,
     PlaybookNumber,
     PlaybookPath,
     Schedule,
@@ -378,6 +379,8 @@ TickItem = part_of(
     at=Moment,
 )
 TickPage = page_of("TickPage", TickItem, "Ticks, the newest first, and where the next page begins.")
+ComingItem = part_of("ComingItem", ComingTick, ComingTick.__doc__ or "", defaults=False, tick=Moment)
+ComingPage = page_of("ComingPage", ComingItem, "Ticks to come, the next one first.")
 BackfillItem = part_of(
     "BackfillItem",
     Backfill,
@@ -388,7 +391,12 @@ BackfillItem = part_of(
     **{"from": Moment, "to": Moment},
 )
 BackfillAnswer = part_of(
-    "BackfillAnswer", BackfillItem, "A backfill; of a dry run, its ticks.", defaults=False, ticks=list[Moment]
+    "BackfillAnswer",
+    BackfillItem,
+    "A backfill; of a dry run its ticks, and the executions that some of the first have already.",
+    defaults=False,
+    ticks=list[Moment],
+    existing=dict[str, str],
 )
 BackfillPage = page_of("BackfillPage", BackfillItem, "Backfills, the newest first.")
 SchedulePage = page_of("SchedulePage", ScheduleItem, "Schedules by name, and where the next page begins.")

@@ -14,7 +14,7 @@ def test_a_schedule_is_made_run_paused_and_deleted(server: Server, page: Page) -
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Name").fill("nightly")
     dialog.get_by_label("Playbook").fill("ui/edit")
-    dialog.get_by_role("textbox", name="Cron expression").fill("0 3 * * *")
+    dialog.get_by_role("combobox", name="Cron expression").fill("0 3 * * *")
     dialog.get_by_role("button", name="Create").click()
     row = page.get_by_role("region", name="Schedules").locator("tbody tr", has_text="nightly")
     expect(row).to_contain_text("0 3 * * *")
@@ -28,6 +28,59 @@ def test_a_schedule_is_made_run_paused_and_deleted(server: Server, page: Page) -
     row.get_by_role("button", name="Delete nightly", exact=True).click()
     row.get_by_role("button", name="Really delete nightly").click()
     expect(page.get_by_text("Nothing is started by the clock")).to_be_visible()
+
+
+def test_a_schedule_is_edited_in_place_while_its_next_ticks_are_shown(server: Server, page: Page) -> None:
+    made = {"name": "edited", "path": "ui/loop", "every_s": 86400, "workload": {"n": 3}, "overlap": "queue"}
+    server.call("POST", "/schedules", made)
+    page.goto("/schedules")
+    page.get_by_role("button", name="Edit edited").click()
+    dialog = page.get_by_role("dialog")
+    coming = dialog.get_by_role("region", name="Next ticks")
+    expect(coming.locator("[data-coming]")).to_have_count(5)
+    expect(dialog.get_by_label("n", exact=True)).to_have_value("3")
+    expect(dialog.get_by_label("While an earlier tick is not over")).to_have_value("queue")
+    dialog.get_by_label("Started by").select_option("cron")
+    dialog.get_by_role("combobox", name="Time zone").fill("Europe/Berlin")
+    dialog.get_by_role("combobox", name="Cron expression").fill("30 2 1 1,7 *")
+    expect(coming).to_contain_text("-07-01 02:30:00 +0200 CEST")
+    expect(coming).to_contain_text("clocks go forward before this one")
+    expect(coming).to_contain_text("clocks go back before this one")
+    dialog.get_by_label("top", exact=True).fill("7")
+    dialog.get_by_label("Of ticks that nobody saw, start").select_option("all")
+    dialog.get_by_role("button", name="Save").click()
+    row = page.get_by_role("region", name="Schedules").locator("tbody tr", has_text="edited")
+    expect(row).to_contain_text("30 2 1 1,7 * Europe/Berlin")
+    kept = server.get("/schedules/edited")
+    assert (kept["workload"], kept["overlap"], kept["catch_up"]) == ({"n": 3, "top": 7}, "queue", "all")
+    assert (kept["cron"], kept["every_s"], kept["enabled"]) == ("30 2 1 1,7 *", None, True)
+    server.call("DELETE", "/schedules/edited")
+
+
+def test_a_backfill_is_begun_after_it_was_shown_what_it_would_start(server: Server, page: Page) -> None:
+    server.call("POST", "/schedules", {"name": "daily", "path": "ui/edit", "cron": "0 3 * * *"})
+    once = {"schedule": "daily", "from": "2026-01-02T00:00", "to": "2026-01-02T12:00"}
+    first = server.call("POST", "/backfills", once)["id"]
+    page.goto("/schedules")
+    backfills = page.get_by_role("region", name="Backfills")
+    expect(backfills.locator(f"[data-ticks='{first}'] [data-tick=completed]")).to_have_count(1)
+    page.get_by_role("button", name="Backfill daily").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("From").fill("2026-01-01T00:00")
+    dialog.get_by_label("To").fill("2026-01-03T12:00")
+    dialog.get_by_label("Executions at a time").fill("2")
+    dialog.get_by_role("button", name="Show what it would start").click()
+    planned = dialog.locator("[data-planned]")
+    expect(planned).to_have_count(3)
+    expect(planned.nth(1)).to_contain_text("2026-01-02 03:00:00 UTC")
+    expect(planned.nth(1).get_by_role("link")).to_be_visible()
+    expect(planned.nth(2)).to_contain_text("would be started")
+    dialog.get_by_role("button", name="Start 2").click()
+    row = backfills.locator("tbody tr", has_text="3 completed")
+    expect(row.locator("[data-tick=completed]")).to_have_count(3)
+    newest = server.get("/backfills")["items"][0]
+    assert (newest["parallel"], newest["total"]) == (2, 3)
+    server.call("DELETE", "/schedules/daily")
 
 
 def test_ticks_that_started_nothing_are_told_with_how_many_and_why(server: Server, page: Page) -> None:
@@ -136,7 +189,7 @@ def test_a_cron_expression_that_is_none_is_refused_where_it_was_written(
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Name").fill("never")
     dialog.get_by_label("Playbook").fill("ui/edit")
-    dialog.get_by_role("textbox", name="Cron expression").fill("at noon")
+    dialog.get_by_role("combobox", name="Cron expression").fill("at noon")
     dialog.get_by_role("button", name="Create").click()
     expect(dialog.get_by_role("alert")).to_contain_text("at noon")
 

@@ -12,7 +12,7 @@ from noetl.adapters.http.problem import error_of
 from noetl.json_value import Json, JsonObject
 from noetl.ports.arrival import Arrival
 from noetl.ports.front import NewTrigger, Started, WebhookCall
-from noetl.ports.schedule import Schedule, ScheduleAsk, Trigger, TriggerAsk
+from noetl.ports.schedule import ComingTick, Schedule, ScheduleAsk, Times, Trigger, TriggerAsk
 from noetl.ports.tick import Backfill, BackfillAsk, BackfillWish, PlannedBackfill, Tick
 
 PAGE = 500
@@ -54,6 +54,10 @@ class HttpSchedules:
     async def delete_schedule(self, name: str) -> None:
         await self.client.ask("DELETE", f"/schedules/{segment(name)}")
 
+    async def coming_ticks(self, times: Times) -> Sequence[ComingTick]:
+        page = await self.client.ask("GET", "/ticks", query=msgspec.to_builtins(times))
+        return [msgspec.convert(with_ms(one, "tick"), ComingTick) for one in page["items"]]
+
     async def run_schedule(self, name: str, by: str = "cli") -> Started:
         """Start at once what a schedule starts; the server says who asked."""
         return started_of(await self.client.ask("POST", f"/schedules/{segment(name)}/run"))
@@ -70,7 +74,8 @@ class HttpSchedules:
 
     async def add_backfill(self, ask: BackfillAsk) -> PlannedBackfill:
         answer = await self.client.ask("POST", "/backfills", body=body_of(ask))
-        return PlannedBackfill(_backfill(answer), [ms(tick) for tick in answer["ticks"]])
+        existing = {ms(tick): execution for tick, execution in answer.get("existing", {}).items()}
+        return PlannedBackfill(_backfill(answer), [ms(tick) for tick in answer["ticks"]], existing)
 
     async def backfills(self) -> Sequence[Backfill]:
         return [_backfill(one) for one in (await self.client.ask("GET", "/backfills"))["items"]]

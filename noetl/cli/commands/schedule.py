@@ -13,7 +13,7 @@ from noetl.cli.terminal import emit, emit_json, emit_list, note, width_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from noetl.ports.schedule import Schedule
+    from noetl.ports.schedule import ComingTick, Schedule
 
 TICKS = 5
 CATCH_UPS = ["none", "latest", "all"]
@@ -185,7 +185,7 @@ async def show(name: str, as_json: bool) -> None:
     from noetl.cli.commands.backfill import tick_words
     from noetl.cli.connection.connection import connect
     from noetl.control.tick_decision import skipped_words
-    from noetl.control.ticks import next_ticks
+    from noetl.control.ticks import coming_ticks
     from noetl.ports.schedule import schedule_facts
     from noetl.ports.tick import tick_facts
 
@@ -199,7 +199,7 @@ async def show(name: str, as_json: bool) -> None:
     emit(f"{schedule.name}: {schedule_words(schedule)}\nplaybook: {schedule.path}{version}")
     emit(f"workload: {msgspec.json.encode(schedule.workload).decode()}")
     emit(f"overlap: {schedule.overlap}, catch-up: {schedule.catch_up}")
-    following = _shown(schedule, next_ticks(schedule, TICKS))
+    following = [_shown(tick) for tick in coming_ticks(schedule, TICKS)]
     emit(f"next: {(chr(10) + ' ' * 6).join(following) or 'paused'}")
     if schedule.last_at is not None:
         did = schedule.last_error or f"execution {schedule.last_execution}"
@@ -261,7 +261,7 @@ async def backfill(
     from noetl.cli.commands.backfill import backfill_words
     from noetl.cli.connection.connection import connect
     from noetl.core.event import iso
-    from noetl.ports.tick import BackfillAsk, backfill_facts
+    from noetl.ports.tick import BackfillAsk, backfill_facts, plan_facts
 
     ask = BackfillAsk(from_=from_, to=to, parallel=parallel, dry_run=dry_run, by=caller())
     given = start["file"] is not None or start["assignments"]
@@ -277,11 +277,12 @@ async def backfill(
         served = connection.url is not None
     if as_json:
         facts = backfill_facts(planned.backfill)
-        emit_json({**facts, "ticks": [iso(tick) for tick in planned.ticks]} if dry_run else facts)
+        emit_json({**facts, **plan_facts(planned)} if dry_run else facts)
         return
     if dry_run:
         for tick in planned.ticks:
-            emit(iso(tick))
+            has = planned.existing.get(tick)
+            emit(f"{iso(tick)}  has execution {has} already" if has else iso(tick))
         note(f"{len(planned.ticks)} ticks; without --dry-run each that has no execution yet gets one")
         return
     emit(backfill_words(planned.backfill))
@@ -353,31 +354,14 @@ def schedule_words(schedule: "Schedule") -> str:
     return f"'{schedule.cron}' {schedule.timezone}"
 
 
-def _shown(schedule: "Schedule", ticks: list[int]) -> list[str]:
-    """Ticks as clocks in the time zone show them, and where those are changed in between."""
-    from datetime import datetime, timedelta
-
-    from noetl.control.ticks import zone
-
-    where = zone(schedule.timezone)
-    offsets = [datetime.fromtimestamp(tick / 1000, where).utcoffset() or timedelta() for tick in ticks]
-    shown = []
-    for tick, offset, before in zip(ticks, offsets, [*offsets[:1], *offsets], strict=False):
-        way = "forward" if offset > before else "back"
-        shown.append(_local(schedule, tick) + (f"  (clocks go {way} before it)" if offset != before else ""))
-    return shown
+def _shown(tick: "ComingTick") -> str:
+    return tick.local + (f"  (clocks go {tick.clocks} before it)" if tick.clocks else "")
 
 
 def _local(schedule: "Schedule", ms: int) -> str:
-    """A tick as clocks in the schedule's time zone show it, with how far they are from UTC."""
-    from datetime import datetime
+    from noetl.control.ticks import local_words
 
-    from noetl.control.ticks import zone
-
-    shown = datetime.fromtimestamp(ms / 1000, zone(schedule.timezone))
-    return (
-        f"{shown:%Y-%m-%d %H:%M:%S} UTC" if schedule.timezone == "UTC" else f"{shown:%Y-%m-%d %H:%M:%S %z %Z}"
-    )
+    return local_words(schedule, ms)
 
 
 def _moment(ms: int | None) -> str:

@@ -7,15 +7,16 @@ from fastapi import Path, Request
 from msgspec.structs import asdict
 from starlette.responses import Response
 
-from noetl.core.event import iso
 from noetl.errors import RequestError
 from noetl.ports.tick import (
     Backfill,
     BackfillAsk,
     BackfillBody,
     BackfillWish,
+    PlannedBackfill,
     Tick,
     backfill_facts,
+    plan_facts,
     tick_facts,
 )
 from noetl.server.access import require, require_path, who_asks
@@ -48,8 +49,8 @@ async def add_backfill(request: Request) -> Response:
         schedule = await front_of(request).schedule(body.schedule)
         require_path(request, schedule.path, f"schedule {body.schedule!r}")
     planned = await front_of(request).add_backfill(BackfillAsk(**asdict(body), by=who_asks(request).name))
-    ticks = [iso(tick) for tick in planned.ticks] if body.dry_run else []
-    return reply({**backfill_facts(planned.backfill), "ticks": ticks}, 201)
+    told = planned if body.dry_run else PlannedBackfill(planned.backfill)
+    return reply({**backfill_facts(planned.backfill), **plan_facts(told)}, 201)
 
 
 @router.get("/backfills/{backfill_id}", **describe("read", {200: BackfillItem}, problems=(404,)))

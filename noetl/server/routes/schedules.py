@@ -6,20 +6,24 @@ A schedule or trigger goes on when the token that made it is gone, so making one
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, TypeVar
 
-from fastapi import Path, Request
+from fastapi import Path, Query, Request
 from msgspec import Struct
 from msgspec.structs import asdict
 from starlette.responses import Response
 
+from noetl.core.event import iso
 from noetl.errors import Denied, NotFound
 from noetl.json_value import Json, JsonObject
 from noetl.ports.arrival import arrival_facts
 from noetl.ports.front import WebhookCall
 from noetl.ports.schedule import (
+    CRON_LENGTH,
+    EVERY_MOST_S,
     NAME_PATTERN,
     Schedule,
     ScheduleAsk,
     ScheduleBody,
+    Times,
     Trigger,
     TriggerAsk,
     TriggerBody,
@@ -36,6 +40,7 @@ from noetl.server.routes.executions import KEY_PARAMETER, begun_reply, key_of
 from noetl.server.shapes import (
     ArrivalPage,
     Begun,
+    ComingPage,
     FireBody,
     NewTriggerAnswer,
     ScheduleChange,
@@ -55,6 +60,7 @@ NAME_PARAMETER = parameter(
     "path", "name", "The name of a webhook", required=True, type="string", pattern=NAME_PATTERN
 )
 FAULTS = (404, 409, 422)
+COMING_MOST = 100  # ticks to come that are told at once
 
 
 # ---- schedules ------------------------------------------------------------------------------------------
@@ -101,6 +107,27 @@ async def delete_schedule(request: Request, name: Name) -> Response:
     await _own_schedule(request, name)
     await front_of(request).delete_schedule(name)
     return Response(status_code=204)
+
+
+@router.get("/ticks", **describe("read", {200: ComingPage}, problems=(404, 422)))
+async def list_coming_ticks(
+    request: Request,
+    *,
+    cron: Annotated[str | None, Query(min_length=1, max_length=CRON_LENGTH)] = None,
+    timezone: Annotated[str, Query(min_length=1, max_length=64)] = "UTC",
+    every_s: Annotated[int | None, Query(ge=1, le=EVERY_MOST_S)] = None,
+    schedule: Annotated[
+        str | None, Query(pattern=NAME_PATTERN, description="Which gets these times; without any, its own")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=COMING_MOST)] = 5,
+) -> Response:
+    """The next ticks that such times have, and where clocks are put in between; nothing is kept."""
+    if schedule is not None:
+        await _own_schedule(request, schedule)
+    times = Times(cron=cron, timezone=timezone, every_s=every_s, schedule=schedule, limit=limit)
+    coming = await front_of(request).coming_ticks(times)
+    items = [{**asdict(tick), "tick": iso(tick.tick)} for tick in coming]
+    return reply({"items": items, "cursor": None})
 
 
 @router.post("/schedules/{name}/run", **describe("run", {201: Begun}, problems=FAULTS))

@@ -39,7 +39,16 @@ STANDING: dict[str, dict[str, Any]] = {
     "/notifications": {"path": "tests/hello", "to": "playbook:tests/hello"},
 }
 # What /mcp says is a matter of the tool that is called: see test_mcp.py.
-SAYS_NOTHING_OF_OTHERS = ("/tools", "/schema", "/validate", "/session", "/about", "/api/v1/graph", "/mcp")
+SAYS_NOTHING_OF_OTHERS = (
+    "/tools",
+    "/schema",
+    "/validate",
+    "/session",
+    "/about",
+    "/api/v1/graph",
+    "/api/v1/ticks",
+    "/mcp",
+)
 
 
 class Case:

@@ -1,5 +1,6 @@
 """Schedules and triggers over HTTP, and who may call a webhook."""
 
+import asyncio
 import hashlib
 import hmac
 from collections.abc import AsyncIterator
@@ -51,6 +52,51 @@ async def test_a_schedule_is_made_shown_changed_run_and_deleted(server: Served) 
     for method, place in (("GET", ""), ("DELETE", ""), ("POST", "/run")):
         answer = await client.request(method, f"/api/v1/schedules/nightly{place}")
         assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
+
+
+async def test_ticks_to_come_are_told_before_a_schedule_is_kept(server: Served) -> None:
+    client = server.client
+    yearly: dict[str, str | int] = {"cron": "30 12 1 1,7 *", "timezone": "Europe/Berlin", "limit": 3}
+    items = (await client.get("/api/v1/ticks", params=yearly)).json()["items"]
+    assert [one["local"][10:16] for one in items] == [" 12:30"] * 3
+    assert {one["clocks"] for one in items[1:]} == {"forward", "back"}
+    winter = next(one for one in items if "-01-01" in one["local"])
+    assert (winter["local"][11:], winter["tick"][11:16]) == ("12:30:00 +0100 CET", "11:30")
+    for wrong, told in {
+        "cron=at+noon": "has 2 fields",
+        "": "either",
+        "every_s=60&timezone=Mars": "Mars",
+    }.items():
+        answer = await client.get(f"/api/v1/ticks?{wrong}")
+        assert (answer.status_code, told in answer.json()["detail"]) == (400, True), answer.text
+    assert (await client.get("/api/v1/ticks?schedule=none")).status_code == 404
+
+
+async def test_ticks_of_other_times_begin_now_and_those_of_the_same_go_on(server: Served) -> None:
+    await server.register(HELLO)
+    body = {"name": "beat", "path": "tests/hello", "every_s": 86400}
+    shown = (await server.client.post("/api/v1/schedules", json=body)).json()
+    same = (await server.client.get("/api/v1/ticks?schedule=beat&every_s=86400")).json()["items"]
+    own = (await server.client.get("/api/v1/ticks?schedule=beat&limit=1")).json()["items"]
+    other = (await server.client.get("/api/v1/ticks?schedule=beat&every_s=3600")).json()["items"]
+    assert same[0]["tick"] == own[0]["tick"] == shown["next_at"]
+    assert (len(same), len(own)) == (5, 1)
+    assert other[4]["tick"] < shown["next_at"]
+
+
+async def test_a_dry_run_tells_which_ticks_have_their_execution_already(server: Served) -> None:
+    await server.register(HELLO)
+    await server.client.post("/api/v1/schedules", json={**NIGHTLY, "enabled": False})
+    span = {"schedule": "nightly", "from": "2026-01-01", "to": "2026-01-02T12:00"}
+    first = (await server.client.post("/api/v1/backfills", json={**span, "to": "2026-01-01T12:00"})).json()
+    place = f"/api/v1/backfills/{first['id']}"
+    async with asyncio.timeout(60):
+        while (await server.client.get(place)).json()["status"] != "done":
+            await server.made.front.fire_schedules()
+    (ran,) = (await server.client.get(f"{place}/ticks")).json()["items"]
+    plan = (await server.client.post("/api/v1/backfills", json={**span, "dry_run": True})).json()
+    assert plan["ticks"] == ["2026-01-01T02:00:00.000Z", "2026-01-02T02:00:00.000Z"]
+    assert plan["existing"] == {"2026-01-01T02:00:00.000Z": ran["execution"]}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 c7349d64f5f9ca1ed9babd5e956ce794ab6a7d1ea249053b4138b4d78911f111); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 c8a986e1eff7ef6f5fce5b23ddbc7ec6aa202176982214e7708a70f77a87e048); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -1318,6 +1318,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/ticks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Coming Ticks
+         * @description The next ticks that such times have, and where clocks are put in between; nothing is kept.
+         */
+        get: operations["list_coming_ticks_api_v1_ticks_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -1700,7 +1720,7 @@ export interface components {
         };
         /**
          * BackfillAnswer
-         * @description A backfill; of a dry run, its ticks.
+         * @description A backfill; of a dry run its ticks, and the executions that some of the first have already.
          */
         BackfillAnswer: {
             by: string;
@@ -1711,6 +1731,9 @@ export interface components {
             created_at: string;
             cron: string | null;
             every_s: number | null;
+            existing: {
+                [key: string]: string;
+            };
             /** @description ISO 8601 in UTC, with milliseconds */
             from: string;
             id: string;
@@ -1864,6 +1887,24 @@ export interface components {
             a?: Json;
             b?: Json;
             path: string;
+        };
+        /**
+         * ComingItem
+         * @description A tick to come: the moment, and what clocks in its time zone show then.
+         */
+        ComingItem: {
+            clocks: ("back" | "forward") | null;
+            local: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            tick: string;
+        };
+        /**
+         * ComingPage
+         * @description Ticks to come, the next one first.
+         */
+        ComingPage: {
+            cursor: string | null;
+            items: components["schemas"]["ComingItem"][];
         };
         /**
          * Counts
@@ -3663,7 +3704,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A backfill; of a dry run, its ticks. */
+            /** @description A backfill; of a dry run its ticks, and the executions that some of the first have already. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -5454,6 +5495,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    list_coming_ticks_api_v1_ticks_get: {
+        parameters: {
+            query?: {
+                cron?: string | null;
+                timezone?: string;
+                every_s?: number | null;
+                /** @description Which gets these times; without any, its own */
+                schedule?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ticks to come, the next one first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComingPage"];
+                };
             };
         };
     };

@@ -206,6 +206,26 @@ export const scheduleTicks = (name: string) =>
     refetchInterval: 5000,
   })
 
+export type ComingTimes = { cron?: string; timezone?: string; every_s?: number; schedule?: string }
+
+/** The next ticks that times would have. */
+export const comingTicks = (times: ComingTimes) =>
+  queryOptions({
+    queryKey: ['ticks', times],
+    queryFn: ({ signal }) => get('/ticks', {}, times, signal),
+    retry: false,
+    placeholderData: (before) => before,
+  })
+
+/** The newest ticks of a backfill; they are others once its counts are. */
+export const backfillTicks = (id: string, counts: Record<string, number>) =>
+  queryOptions({
+    queryKey: ['backfill-ticks', id, counts],
+    queryFn: ({ signal }) =>
+      get('/backfills/{backfill_id}/ticks', { backfill_id: id }, { limit: 60 }, signal),
+    placeholderData: (before) => before,
+  })
+
 export const backfills = () =>
   queryOptions({
     queryKey: ['backfills'],

@@ -66,14 +66,16 @@ export function WorkloadFields({ schema, value, onChange }: Props) {
 export function WorkloadOverrides({
   path,
   besides,
+  workload,
   onChange,
 }: {
   path: string
   besides?: string
+  workload?: Obj // what is not as the playbook has it already
   onChange: (value: Obj) => void
 }) {
   const defaultsQuery = useQuery(declaredWorkload(path))
-  const [values, setValues] = useState<Obj>({})
+  const [values, setValues] = useState<Obj>(workload ?? {})
   if (defaultsQuery.isPending) return <Loading what="Reading the playbook" />
   const { [besides ?? '']: _, ...defaults } = defaultsQuery.data?.defaults ?? {}
   const { [besides ?? '']: __, ...properties } = defaultsQuery.data?.schema.properties ?? {}

@@ -6,8 +6,10 @@ import { backfills } from '../../api/queries'
 import type { Backfill } from '../../api/types'
 import { Button } from '../../design/controls'
 import { StatusBadge, solidOf } from '../../design/status'
+import { ROW, Table } from '../../design/table'
 import { exact } from '../../design/time'
 import { showError } from '../../design/toast'
+import { BackfillStrip } from './ticks'
 
 export function BackfillsPanel() {
   const query = useQuery(backfills())
@@ -16,13 +18,11 @@ export function BackfillsPanel() {
   return (
     <section className="panel overflow-x-auto" aria-label="Backfills">
       <h2 className="border-b border-line px-3 py-1.5 font-medium">Backfills</h2>
-      <table className="w-full border-collapse">
-        <tbody>
-          {items.map((item) => (
-            <BackfillRow key={item.id} item={item} />
-          ))}
-        </tbody>
-      </table>
+      <Table heads={['Of', 'State', 'Span (UTC)', 'Ticks', '']}>
+        {items.map((item) => (
+          <BackfillRow key={item.id} item={item} />
+        ))}
+      </Table>
     </section>
   )
 }
@@ -42,7 +42,7 @@ function BackfillRow({ item }: { item: Backfill }) {
   const what = item.schedule ?? item.path
   const open = item.status === 'running' || item.status === 'paused'
   return (
-    <tr className="border-b border-line last:border-0">
+    <tr className={ROW}>
       <td className="td font-medium">
         {item.schedule ? item.schedule : <Link href={`/playbooks/${item.path}`}>{item.path}</Link>}
       </td>
@@ -54,11 +54,12 @@ function BackfillRow({ item }: { item: Backfill }) {
           {shortly(item.from)} – {shortly(item.to)}
         </span>
       </td>
-      <td className="td w-1/3">
+      <td className="td w-1/3 max-sm:w-full">
         <Progress item={item} />
+        <BackfillStrip item={item} />
       </td>
       <td className="td">
-        <span className="flex justify-end gap-1">
+        <span className="flex gap-1 sm:justify-end">
           {item.status === 'running' && (
             <Button aria-label={`Pause the backfill of ${what}`} onClick={() => act.mutate('pause')}>
               Pause

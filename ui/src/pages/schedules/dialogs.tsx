@@ -1,4 +1,4 @@
-// Making a schedule or a trigger.
+// What the dialogs of schedules and triggers share, and making a trigger.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { post } from '../../api/client'
@@ -13,15 +13,26 @@ import { WorkloadOverrides } from '../playbooks/workload'
 
 interface CommonProps {
   name: string
-  setName: (name: string) => void
+  setName?: (name: string) => void // it has its name for good without
   path: string
   setPath: (path: string) => void
   setWorkload: (value: Obj) => void
+  workload?: Obj // what it has when the dialog opens
   besides?: string
   children: ReactNode
 }
 
-function CommonFields({ name, setName, path, setPath, setWorkload, besides, children }: CommonProps) {
+export function CommonFields({
+  name,
+  setName,
+  path,
+  setPath,
+  setWorkload,
+  workload,
+  besides,
+  children,
+}: CommonProps) {
+  const [opened] = useState(path)
   const catalogQuery = useQuery(catalog())
   const registered = catalogQuery.data?.items.some((item) => item.path === path) ?? false
   const many = Boolean(catalogQuery.data?.cursor) // more than were asked for, so that this one may be among them
@@ -34,10 +45,11 @@ function CommonFields({ name, setName, path, setPath, setWorkload, besides, chil
       <Field label="Name">
         <input
           className="field"
-          data-first
+          data-first={setName ? true : undefined}
           required
+          readOnly={!setName}
           value={name}
-          onChange={(event) => setName(event.target.value)}
+          onChange={(event) => setName?.(event.target.value)}
         />
       </Field>
       <Field label="Playbook">
@@ -62,10 +74,15 @@ function CommonFields({ name, setName, path, setPath, setWorkload, besides, chil
           key={path}
           path={path}
           {...(besides === undefined ? {} : { besides })}
+          {...(workload && path === opened ? { workload } : {})}
           onChange={setWorkload}
         />
       ) : many && path ? (
-        <JsonField label="workload as JSON" value={{}} onChange={(next) => setWorkload(next as Obj)} />
+        <JsonField
+          label="workload as JSON"
+          value={workload && path === opened ? workload : {}}
+          onChange={(next) => setWorkload(next as Obj)}
+        />
       ) : (
         <p className="text-xs text-ink-3">Choose a playbook to fill in its workload.</p>
       )}
@@ -73,134 +90,27 @@ function CommonFields({ name, setName, path, setPath, setWorkload, besides, chil
   )
 }
 
-function DialogButtons({ onClose, busy, error }: { onClose: () => void; busy: boolean; error: unknown }) {
+export function DialogButtons({
+  onClose,
+  busy,
+  error,
+  verb = 'Create',
+}: {
+  onClose: () => void
+  busy: boolean
+  error: unknown
+  verb?: string
+}) {
   return (
     <>
       {error ? <Failure error={error} /> : null}
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Not now</Button>
         <Button kind="primary" type="submit" disabled={busy}>
-          Create
+          {verb}
         </Button>
       </div>
     </>
-  )
-}
-
-type Overlap = 'skip' | 'queue' | 'allow' | 'replace'
-type CatchUp = 'none' | 'latest' | 'all'
-
-export function ScheduleDialog({ onClose }: { onClose: () => void }) {
-  const client = useQueryClient()
-  const [name, setName] = useState('')
-  const [path, setPath] = useState('')
-  const [workload, setWorkload] = useState<Obj>({})
-  const [by, setBy] = useState<'cron' | 'every'>('cron')
-  const [cron, setCron] = useState('0 6 * * *')
-  const [timezone, setTimezone] = useState('UTC')
-  const [every, setEvery] = useState(3600)
-  const [overlap, setOverlap] = useState<Overlap>('skip')
-  const [catchUp, setCatchUp] = useState<CatchUp>('latest')
-  const make = useMutation({
-    mutationFn: () =>
-      post(
-        '/schedules',
-        {},
-        {
-          name,
-          path,
-          workload,
-          overlap,
-          catch_up: catchUp,
-          ...(by === 'cron' ? { cron, timezone } : { every_s: every }),
-        },
-      ),
-    onSuccess: () => {
-      showToast(`created ${name}`)
-      void client.invalidateQueries({ queryKey: ['schedules'] })
-      onClose()
-    },
-  })
-  return (
-    <Dialog title="New schedule" onClose={onClose}>
-      <form
-        className="flex flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault()
-          make.mutate()
-        }}
-      >
-        <CommonFields {...{ name, setName, path, setPath, setWorkload }}>
-          <Field label="Started by">
-            <select
-              className="field"
-              value={by}
-              onChange={(event) => setBy(event.target.value as 'cron' | 'every')}
-            >
-              <option value="cron">a cron expression</option>
-              <option value="every">an interval</option>
-            </select>
-          </Field>
-          {by === 'cron' ? (
-            <div className="grid grid-cols-2 gap-2">
-              <Field label="Cron expression">
-                <input
-                  className="field font-mono"
-                  required
-                  value={cron}
-                  onChange={(event) => setCron(event.target.value)}
-                />
-              </Field>
-              <Field label="Time zone">
-                <input
-                  className="field"
-                  required
-                  value={timezone}
-                  onChange={(event) => setTimezone(event.target.value)}
-                />
-              </Field>
-            </div>
-          ) : (
-            <Field label="Seconds between ticks">
-              <input
-                className="field"
-                type="number"
-                min={1}
-                required
-                value={every}
-                onChange={(event) => setEvery(Number(event.target.value))}
-              />
-            </Field>
-          )}
-          <div className="grid grid-cols-2 gap-2">
-            <Field label="While an earlier tick is not over">
-              <select
-                className="field"
-                value={overlap}
-                onChange={(event) => setOverlap(event.target.value as Overlap)}
-              >
-                <option value="skip">skip the tick</option>
-                <option value="queue">queue it</option>
-                <option value="allow">run both</option>
-                <option value="replace">cancel the earlier one</option>
-              </select>
-            </Field>
-            <Field label="Of ticks that nobody saw, start">
-              <select
-                className="field"
-                value={catchUp}
-                onChange={(event) => setCatchUp(event.target.value as CatchUp)}
-              >
-                <option value="none">none</option>
-                <option value="latest">the latest</option>
-                <option value="all">all</option>
-              </select>
-            </Field>
-          </div>
-        </CommonFields>
-        <DialogButtons onClose={onClose} busy={make.isPending} error={make.error} />
-      </form>
-    </Dialog>
   )
 }
 

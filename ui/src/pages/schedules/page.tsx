@@ -1,6 +1,6 @@
 // What starts executions without a person: by the clock, by a call, by a message.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { type Body, post, put, remove } from '../../api/client'
 import { schedules, triggers } from '../../api/queries'
@@ -15,8 +15,10 @@ import { Ago, exact } from '../../design/time'
 import { showError, showToast } from '../../design/toast'
 import { PageHead } from '../../shell/layout'
 import { useTitle } from '../../shell/title'
+import { BackfillDialog } from './backfill-dialog'
 import { BackfillsPanel } from './backfills'
-import { ScheduleDialog, TriggerDialog } from './dialogs'
+import { TriggerDialog } from './dialogs'
+import { ScheduleDialog } from './schedule-dialog'
 import { TickStrip } from './ticks'
 import { TriggerLast, TriggerSource, triggerBody } from './trigger-cells'
 
@@ -129,21 +131,24 @@ function RowActions({
   enabled,
   actions,
   toggle,
+  children,
 }: {
   name: string
   enabled: boolean
   actions: ReturnType<typeof useRowActions>
   toggle: () => void
+  children?: ReactNode
 }) {
   return (
     <td className="td max-sm:w-full">
-      <span className="flex gap-1 sm:justify-end">
+      <span className="flex flex-wrap gap-1 sm:justify-end">
         <Button icon="play" aria-label={`Run ${name} now`} onClick={() => actions.run.mutate()}>
           Run now
         </Button>
         <Button onClick={toggle} aria-label={`${enabled ? 'Pause' : 'Resume'} ${name}`}>
           {enabled ? 'Pause' : 'Resume'}
         </Button>
+        {children}
         <ConfirmButton verb="Delete" name={name} onConfirm={() => actions.drop.mutate()} />
       </span>
     </td>
@@ -164,6 +169,8 @@ function PlaybookCell({ path, version }: { path: string; version: number | null 
 }
 
 function ScheduleRow({ item }: { item: Schedule }) {
+  const [dialog, setDialog] = useState<'edit' | 'backfill' | null>(null)
+  const close = () => setDialog(null)
   const actions = useRowActions('schedules', item.name)
   const { name, path, version, workload, cron, timezone, every_s, catch_up, overlap } = item
   const toggle = () =>
@@ -223,7 +230,16 @@ function ScheduleRow({ item }: { item: Schedule }) {
         <SkippedTicks schedule={item} />
         <TickStrip name={name} />
       </td>
-      <RowActions name={name} enabled={item.enabled} actions={actions} toggle={toggle} />
+      <RowActions name={name} enabled={item.enabled} actions={actions} toggle={toggle}>
+        <Button onClick={() => setDialog('edit')} aria-label={`Edit ${name}`}>
+          Edit
+        </Button>
+        <Button onClick={() => setDialog('backfill')} aria-label={`Backfill ${name}`}>
+          Backfill
+        </Button>
+        {dialog === 'edit' && <ScheduleDialog item={item} onClose={close} />}
+        {dialog === 'backfill' && <BackfillDialog item={item} onClose={close} />}
+      </RowActions>
     </tr>
   )
 }

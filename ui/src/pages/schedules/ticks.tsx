@@ -1,8 +1,8 @@
-// What became of the ticks of a schedule: one mark for each, the newest at the right.
+// What became of the ticks of a schedule or a backfill: one mark for each, the newest at the right.
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { scheduleTicks } from '../../api/queries'
-import type { Tick } from '../../api/types'
+import { backfillTicks, scheduleTicks } from '../../api/queries'
+import type { Backfill, Tick } from '../../api/types'
 import { solidOf } from '../../design/status'
 import { exact } from '../../design/time'
 
@@ -13,6 +13,7 @@ const SHAPES: Record<string, string> = {
   queued: 'h-2.5',
   refused: 'h-1.5',
   replaced: 'h-2.5',
+  waiting: 'h-1.5',
 }
 
 function TickMark({ tick }: { tick: Tick }) {
@@ -31,11 +32,17 @@ function TickMark({ tick }: { tick: Tick }) {
 }
 
 export function TickStrip({ name }: { name: string }) {
-  const query = useQuery(scheduleTicks(name))
-  const ticks = query.data?.items ?? []
+  return <Strip of={name} ticks={useQuery(scheduleTicks(name)).data?.items ?? []} />
+}
+
+export function BackfillStrip({ item }: { item: Backfill }) {
+  return <Strip of={item.id} ticks={useQuery(backfillTicks(item.id, item.counts)).data?.items ?? []} />
+}
+
+function Strip({ of, ticks }: { of: string; ticks: Tick[] }) {
   if (ticks.length === 0) return null
   return (
-    <span className="mt-1 flex h-4 items-end gap-0.5" data-ticks={name}>
+    <span className="mt-1 flex h-4 items-end gap-0.5" data-ticks={of}>
       {ticks.toReversed().map((tick) => (
         <TickMark key={tick.tick} tick={tick} />
       ))}
