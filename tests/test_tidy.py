@@ -37,6 +37,7 @@ BROAD_EXCEPT_ALLOWED = {
     "noetl/worker/toolbox.py": "the one tool call: an unexpected exception becomes an output",
     "noetl/tools/parts/function.py": "somebody's function: whatever it raises becomes an error with a kind",
     "noetl/tools/parts/added_tools.py": "somebody's module: whatever it raises is told with its name",
+    "noetl/tools/parts/transfer_delta.py": "the library raises plain exceptions, which are told apart inside",
     "noetl/worker/pool.py": "the edge of an order: a bug of ours fails its step, not the worker",
     "noetl/adapters/sqlite/writer.py": "the edge of a write: a bug of ours fails its job, not the others'",
     "noetl/adapters/fork/trial.py": "a copy of the process: only whether it lives is told, not what it raises",

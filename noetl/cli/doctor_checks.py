@@ -35,6 +35,7 @@ EXTRAS = {
     "adbc": ("adbc_driver_manager", "the sql tool over Arrow: PostgreSQL, SQLite"),
     "duckdb": ("duckdb", "the duckdb tool"),
     "parquet": ("arro3.io", "parquet files"),
+    "delta": ("deltalake", "Delta tables as targets of transfer"),
     "speed": ("uvloop", "a faster event loop"),
     "otel": ("opentelemetry.sdk", "traces"),
     "auth": ("joserfc", "tokens of an OpenID provider"),

@@ -10,9 +10,9 @@ ENGINE = frozenset({
 })  # fmt: skip
 TOOLS = frozenset({
     "input", "http", "connect", "dns", "network", "tls", "protocol", "redirect", "auth", "python",
-    "crashed", "shell", "sql", "sqlite", "duckdb", "postgres", "file", "object", "path", "format", "body",
-    "too_large", "exists", "nats", "no_responders", "no_stream", "backend", "missing_extra", "mcp",
-    "circuit", "email",
+    "crashed", "shell", "sql", "sqlite", "duckdb", "postgres", "delta", "file", "object", "path",
+    "format", "body", "too_large", "exists", "nats", "no_responders", "no_stream", "backend",
+    "missing_extra", "mcp", "circuit", "email",
 })  # fmt: skip
 ALL = ENGINE | TOOLS
 

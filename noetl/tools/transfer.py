@@ -13,6 +13,13 @@ or `upsert` where that matters. An address is sent one request per chunk (`POST`
 with the header `Idempotency-Key`, the call's key and the chunk's number, by which it can know a repeated one;
 what it was sent before a failure stays there.
 
+A target can also be a `delta` table: a folder (`path`), or `store` and `key` in S3 with a credential as for
+`object`; it is made when it is not there, and gets all rows in one commit. That commit has the call's
+idempotency key as Delta's own transaction identifier: a call that is repeated, or made by two workers, adds
+its rows once, also with `append`. A new table remembers this for 30 days. Columns that the table lacks are
+error kind `format`; what it refuses otherwise is error kind `delta`, `retryable` where somebody else wrote at
+the same time. Needs the extra `delta`.
+
 Between two `sql` places with ADBC drivers rows stay Arrow batches all the way, with the types that the source
 gives them. A table that is there must have columns of these types; one that is not there is made. Such a
 target takes rows from such a source alone, and cannot be upserted. With other drivers of `sql`, `upsert` is
@@ -64,7 +71,7 @@ class Transfer(Input):
 async def run(request: Transfer, call: Call) -> Envelope:
     """Read chunk by chunk, rename, write; the target changes at the end or not at all."""
     from noetl.tools.parts.transfer_sources import chunks
-    from noetl.tools.parts.transfer_targets import open_target
+    from noetl.tools.parts.transfer_targets import moved_before, open_target
 
     if request.mode == "upsert" and not request.keys:
         raise Failed("input", "transfer needs input 'keys' to upsert")
@@ -73,6 +80,9 @@ async def run(request: Transfer, call: Call) -> Envelope:
 
         places = (request.source, request.target)
         return ok({"rows": await move_batches(*places, request.mapping, request.mode, call)})
+    before = await moved_before(request.target, call)
+    if before is not None:
+        return ok({"rows": before})
     moved = 0
     async with open_target(request.target, request.mode, request.keys or [], call) as target:
         columns: list[str] = []

@@ -10,6 +10,7 @@ from noetl.ports.tool import Input, doc
 Row = dict[str, Json]
 T = TypeVar("T")
 Place = Literal["postgres", "sql", "sqlite", "duckdb", "file", "object", "http"]
+TargetPlace = Literal["postgres", "sql", "sqlite", "duckdb", "file", "object", "http", "delta"]
 Rows = Literal["json", "jsonl", "csv", "parquet"]
 
 
@@ -42,14 +43,14 @@ class Source(Input):
 class Target(Input):
     """Where rows go."""
 
-    kind: Annotated[Place, doc("What kind of place it is.")]
+    kind: Annotated[TargetPlace, doc("What kind of place it is.")]
     auth: Annotated[str | None, doc("The secret to connect with.")] = None
     driver: Annotated[str | None, doc("The driver of `sql`, as for the kind of that name.")] = None
     database: Annotated[str | None, doc("The database file of `sqlite` and `duckdb`.")] = None
     table: Annotated[str | None, doc("The table; all but `postgres` make it when it is not there.")] = None
-    path: Annotated[str | None, doc("The file to write.")] = None
-    store: Annotated[str | None, doc("The address of the bucket of an `object`.")] = None
-    key: Annotated[str | None, doc("The key of an `object`.")] = None
+    path: Annotated[str | None, doc("The file to write, or the folder of a `delta` table.")] = None
+    store: Annotated[str | None, doc("The address of the bucket of an `object` or a `delta` table.")] = None
+    key: Annotated[str | None, doc("The key of an `object`, or of a `delta` table in `store`.")] = None
     url: Annotated[str | None, doc("The address of `http`.")] = None
     headers: Annotated[dict[str, Any] | None, doc("Headers for `http`.")] = None
     format: Annotated[Rows | None, doc("How the rows are written; by default from the name.")] = None

@@ -26,6 +26,7 @@ from noetl.tools.parts.transfer_tables import conflict_sql, create_sql, table_re
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from noetl.tools.parts.transfer_delta import DeltaWriter
     from noetl.tools.parts.transfer_postgres import PostgresWriter
     from noetl.tools.parts.transfer_remote import HttpWriter, ObjectWriter
     from noetl.tools.parts.transfer_sql import SqlWriter
@@ -42,6 +43,15 @@ async def open_target(
         return
     async with aclosing(await _open(target, mode, keys, call)) as closing:
         yield closing
+
+
+async def moved_before(target: Target, call: Call) -> int | None:
+    """How many rows a call with this key has moved already, where the target knows it."""
+    if target.kind != "delta":
+        return None
+    from noetl.tools.parts import transfer_delta
+
+    return await transfer_delta.moved_before(target, await with_auth(call, target.auth))
 
 
 def _open_database(
@@ -65,6 +75,10 @@ async def _open(
         return ObjectWriter(target, mode, await with_auth(call, target.auth))
     if target.kind == "file":
         return Threaded(FileWriter(target, mode, call))
+    if target.kind == "delta":
+        from noetl.tools.parts.transfer_delta import DeltaWriter, place_of
+
+        return Threaded(DeltaWriter(await place_of(target, await with_auth(call, target.auth)), mode, keys))
     make = SqliteWriter if target.kind == "sqlite" else DuckdbWriter
     return Threaded(make(target, mode, keys, call))
 
@@ -222,7 +236,7 @@ def _duckdb_type(values: list[Json]) -> str:
 class Threaded:
     """A writer that blocks, in a thread."""
 
-    def __init__(self, inner: SqliteWriter | DuckdbWriter | FileWriter) -> None:
+    def __init__(self, inner: "SqliteWriter | DuckdbWriter | FileWriter | DeltaWriter") -> None:
         self.inner = inner
 
     async def begin(self, columns: list[str], rows: list[Row]) -> None:

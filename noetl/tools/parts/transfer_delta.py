@@ -1,0 +1,217 @@
+"""A Delta table that a transfer fills: one commit, which says whose it is; a repeated call adds nothing."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from noetl.errors import MissingExtra
+from noetl.ports.call import Call
+from noetl.ports.envelope import Failed
+from noetl.tools.parts import content
+from noetl.tools.parts.guard import reachable
+from noetl.tools.parts.paths import inside
+from noetl.tools.parts.sql import quote
+from noetl.tools.parts.transfer_places import Row, Target, in_thread, require
+
+if TYPE_CHECKING:
+    from arro3.core import RecordBatchReader, Schema
+    from deltalake import CommitProperties, DeltaTable
+
+SETTINGS = "access_key_id secret_access_key session_token region endpoint virtual_hosted_style_request"
+# How long a table knows which calls have written to it.
+MADE_WITH = {"delta.setTransactionRetentionDuration": "interval 30 days"}
+
+
+class DeltaPlace:
+    """Where a table is, and how it is opened."""
+
+    def __init__(self, target: Target, call: Call) -> None:
+        self.key = f"noetl:{call.idempotency_key}"
+        self.options: dict[str, str] = {}
+        if target.store is None:
+            self.uri = inside(call, require(target.path, "path", "delta"))
+            return
+        self.uri = f"{target.store.rstrip('/')}/{require(target.key, 'key', 'delta')}"
+        if not self.uri.startswith("s3://"):
+            raise Failed("input", f"{target.store!r} is no place for a Delta table; use path, or s3://BUCKET")
+        secret = call.auth or {}
+        given = {f"aws_{name}": str(secret[name]) for name in SETTINGS.split() if name in secret}
+        # Without a secret, nothing of the machine's own is used.
+        self.options = given or {"aws_skip_signature": "true"}
+        self.options |= {"aws_conditional_put": "etag", "allow_http": "true", "timeout": "60s"}
+
+    def table(self) -> "DeltaTable | None":
+        """The table as it is now; None when there is none."""
+        from deltalake import DeltaTable
+
+        if not DeltaTable.is_deltatable(self.uri, self.options):
+            return None
+        return DeltaTable(self.uri, storage_options=self.options)
+
+    def moved_before(self) -> int | None:
+        """How many rows this call has written, if it has."""
+        with naming_failures():
+            table = self.table()
+            return None if table is None else table.transaction_version(self.key)
+
+
+async def place_of(target: Target, call: Call) -> DeltaPlace:
+    """The table of a target; its driver is there, and its address may be reached."""
+    try:
+        for module in ("arro3.io", "deltalake"):
+            import_module(module)
+    except ModuleNotFoundError as problem:
+        raise MissingExtra(str(problem.name).partition(".")[0], "delta") from None
+    place = DeltaPlace(target, call)
+    if "aws_endpoint" in place.options:
+        await reachable(place.options["aws_endpoint"], call.network)
+    return place
+
+
+async def moved_before(target: Target, call: Call) -> int | None:
+    """How many rows an earlier call with this key has moved, if one has."""
+    place = await place_of(target, call)
+    return await in_thread(place.moved_before)
+
+
+class DeltaWriter:
+    """Rows wait in a file until all columns are known; then they are one commit."""
+
+    def __init__(self, place: DeltaPlace, mode: str, keys: list[str]) -> None:
+        self.place, self.mode, self.keys = place, mode, keys if mode == "upsert" else []
+        self.stack = ExitStack()
+        folder = self.stack.enter_context(tempfile.TemporaryDirectory(prefix="noetl-transfer-"))
+        self.path = os.path.join(folder, "rows.jsonl")
+        self.columns: list[str] = []
+        self.column_types: dict[str, str] = {}
+        self.written = 0
+
+    def begin(self, columns: list[str], rows: list[Row]) -> None:
+        self.columns = columns
+        if missing := [key for key in self.keys if columns and key not in columns]:
+            raise Failed("input", f"the key {missing[0]!r} is not among the columns {', '.join(columns)}")
+
+    def write(self, rows: list[Row]) -> None:
+        content.check_columns(rows, self.column_types)
+        with open(self.path, "ab") as file:
+            file.write(content.encode([*rows], "jsonl"))
+        self.written += len(rows)
+
+    def commit(self) -> None:
+        """Write everything, unless a call with this key has done so meanwhile."""
+        with naming_failures():
+            table = self.place.table()
+            if table is not None and table.transaction_version(self.place.key) is not None:
+                return
+            if table is not None:
+                self._check_columns(table)
+            if not self.written:
+                if table is not None and self.mode == "replace":
+                    table.delete(commit_properties=self._properties())
+                return
+            with open(self.path, "rb") as first, open(self.path, "rb") as second:
+                self._write(table, _batches(second, _schema(first, self.columns)))
+
+    def _write(self, table: "DeltaTable | None", batches: "RecordBatchReader") -> None:
+        from deltalake import write_deltalake
+
+        if table is not None and self.keys:
+            self._merge(table, batches)
+            return
+        write_deltalake(
+            self.place.uri if table is None else table,
+            batches,
+            mode="overwrite" if self.mode == "replace" else "append",
+            schema_mode=None if table is None else "merge",
+            configuration=MADE_WITH if table is None else None,
+            storage_options=self.place.options if table is None else None,
+            commit_properties=self._properties(),
+        )
+
+    def _merge(self, table: "DeltaTable", batches: "RecordBatchReader") -> None:
+        same = " and ".join(f"t.{quote_part(key)} = s.{quote_part(key)}" for key in self.keys)
+        given = {quote_part(name): f"s.{quote_part(name)}" for name in self.columns}
+        changed = {quote_part(n): f"s.{quote_part(n)}" for n in self.columns if n not in self.keys}
+        merger = table.merge(
+            batches,
+            predicate=same,
+            source_alias="s",
+            target_alias="t",
+            commit_properties=self._properties(),
+        ).when_not_matched_insert(given)
+        (merger.when_matched_update(changed) if changed else merger).execute()
+
+    def _check_columns(self, table: "DeltaTable") -> None:
+        names = [field.name for field in table.schema().fields]
+        if unknown := [name for name in self.columns if name not in names]:
+            raise Failed("format", f"the table has no column {unknown[0]!r}; it has {', '.join(names)}")
+
+    def _properties(self) -> "CommitProperties":
+        """What makes the commit known as this call's; two of one key cannot both be made."""
+        from deltalake import CommitProperties, Transaction
+
+        return CommitProperties(app_transactions=[Transaction(self.place.key, self.written)])
+
+    def close(self) -> None:
+        self.stack.close()
+
+    def ref(self) -> None:
+        """`resolve` does not read tables of a lake."""
+
+
+def quote_part(name: str) -> str:
+    """A column in the SQL of a merge; a dot in it separates nothing."""
+    return quote(name.replace(".", "\0")).replace("\0", ".")
+
+
+def _schema(lines: Any, columns: list[str]) -> "Schema":
+    """The types of the columns, in their order; one that is always null is text."""
+    from arro3.core import DataType, Field, Schema
+    from arro3.io import infer_json_schema
+
+    found: Any = infer_json_schema(lines)
+    types = {field.name: field.type for field in (found.field(index) for index in range(len(found.names)))}
+    text = DataType.utf8()
+    given = {name: types.get(name, text) for name in columns}
+    null = DataType.null()
+    return Schema(
+        [Field(name, text if kind == null else kind, nullable=True) for name, kind in given.items()]
+    )
+
+
+def _batches(lines: Any, schema: "Schema") -> "RecordBatchReader":
+    from arro3.io import read_json
+
+    return read_json(lines, schema, batch_size=4096)
+
+
+@contextmanager
+def naming_failures() -> Iterator[None]:
+    """Errors of the library inside become the failure of the call."""
+    from deltalake.exceptions import CommitFailedError, DeltaError
+
+    try:
+        yield
+    except Failed:
+        raise
+    except OSError as problem:
+        raise Failed("connect", f"the table cannot be reached: {_line(problem)}", retryable=True) from None
+    except CommitFailedError as problem:  # somebody else has written; perhaps it was this call
+        raise Failed("delta", _line(problem), code="CommitFailedError", retryable=True) from None
+    except DeltaError as problem:
+        raise Failed("delta", _line(problem), code=type(problem).__name__, answered=True) from None
+    except Exception as problem:
+        if type(problem) not in (
+            Exception,
+            ValueError,
+            RuntimeError,
+        ):  # what the library raises beside its own
+            raise
+        raise Failed("delta", _line(problem), answered=True) from None
+
+
+def _line(problem: BaseException) -> str:
+    return str(problem).strip().partition("\n")[0]
