@@ -32,7 +32,8 @@ def text_of(node: ast.AST) -> str:
         node.value.func if isinstance(node, ast.FormattedValue) and isinstance(node.value, ast.Call) else None
     )
     name = getattr(called, "attr", getattr(called, "id", ""))
-    return f" --server {VALUE}" if name == "server_flag" else VALUE
+    given = getattr(node.value, "id", "") if isinstance(node, ast.FormattedValue) else ""
+    return f" --server {VALUE}" if name == "server_flag" or given == "flag" else VALUE
 
 
 def texts(node: ast.AST) -> Iterator[tuple[int, str]]:
