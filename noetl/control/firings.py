@@ -11,12 +11,15 @@ import secrets
 from collections.abc import Sequence
 from itertools import groupby
 
+import msgspec
+
 from noetl.control.deliveries import ATTEMPTS, FACTOR, FIRST_MS, KEPT_MS, MOST_MS, PRUNE_S
 from noetl.control.firing_payload import payload_of_ends
 from noetl.control.firing_plan import FiringPlan, body_of, plan
 from noetl.control.tick_runner import StartAsked
+from noetl.control.trigger_filter import passes
 from noetl.control.trigger_rings import IN_A_ROW, firing_key, in_a_row
-from noetl.errors import BackendError, Conflict, NoetlError, NotFound
+from noetl.errors import BackendError, Conflict, NoetlError, NotFound, RequestError
 from noetl.json_value import Json
 from noetl.ports.arrival import Arrival, ArrivalChange
 from noetl.ports.front import Ask
@@ -25,6 +28,7 @@ from noetl.ports.store import Store
 
 _LOG = logging.getLogger("noetl.triggers")
 LEASE_MS = 5_000
+MESSAGES = ("webhook", "nats")
 
 
 class RingError(NoetlError):
@@ -73,7 +77,25 @@ class Firings:
         decided = [one for one in arrivals if one.firing is not None]
         for _, together in groupby(sorted(decided, key=_firing), key=_firing):
             await self._begin(trigger, list(together))
-        await self._decide(trigger, plan(trigger, [one for one in arrivals if one.firing is None]), now)
+        open_ = [one for one in arrivals if one.firing is None]
+        passed = [one for one in open_ if await self._passes(trigger, one, now)]
+        await self._decide(trigger, plan(trigger, passed, now), now)
+
+    async def _passes(self, trigger: Trigger, arrival: Arrival, now: int) -> bool:
+        """Whether the filter lets an arrival through; messages were asked about before they were kept."""
+        if trigger.filter is None or trigger.kind in MESSAGES or arrival.next_at != 0:
+            return True
+        change = ArrivalChange(state="filtered", settled_at=now)
+        try:
+            [payload] = await self._payloads(trigger, [arrival])
+            if await asyncio.to_thread(passes, trigger, payload):
+                return True
+        except RequestError as error:
+            change.state, change.error = "failed", error.message
+            _LOG.warning("trigger %s started nothing: %s", trigger.name, error.message)
+            await self._store.note_firing(trigger.name, None, error.message)
+        await self._change(trigger, [arrival], change)
+        return False
 
     async def _decide(self, trigger: Trigger, decided: FiringPlan, now: int) -> None:
         await self._change(trigger, decided.superseded, ArrivalChange(state="superseded", settled_at=now))
@@ -127,8 +149,13 @@ class Firings:
             return summary.execution_id
 
     async def _payload(self, trigger: Trigger, group: Sequence[Arrival]) -> Json:
-        ends = await payload_of_ends(self._store, group)
-        return ends if trigger.match == "all" else ends[0]
+        payloads = await self._payloads(trigger, group)
+        return payloads if trigger.match == "all" or trigger.batch is not None else payloads[0]
+
+    async def _payloads(self, trigger: Trigger, group: Sequence[Arrival]) -> list[Json]:
+        if trigger.kind == "playbook":
+            return await payload_of_ends(self._store, group)
+        return [msgspec.json.decode(one.body) for one in group]
 
     async def _in_a_row(self, trigger: Trigger, group: Sequence[Arrival]) -> int:
         ended = [str(body_of(one).get("execution_id")) for one in group if trigger.kind == "playbook"]

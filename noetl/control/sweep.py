@@ -15,6 +15,7 @@ LEASES_S = 0.25
 SCHEDULES_S = 0.5
 NOTIFICATIONS_S = 0.5
 TRIGGERS_S = 0.5
+OBJECTS_S = 1.0
 
 Work = Callable[[], Awaitable[object]]
 

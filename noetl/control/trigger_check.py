@@ -2,19 +2,28 @@
 
 import re
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from noetl.control.schedules import check_name
+from noetl.control.trigger_filter import check_filter
 from noetl.errors import RequestError
 from noetl.ports.schedule import (
     AFTER_MOST,
+    BATCH_MOST,
     ENDS,
     KEY_PATTERN,
+    LOOK_EVERY,
     MATCHES,
     SECRET_LEAST,
+    SOURCE_LENGTH,
+    SPAN_PATTERN,
     SUBJECT_LENGTH,
+    WAIT_MOST_S,
     TriggerAsk,
+    span_ms,
 )
 
+SCHEMES = ("", "file", "s3", "s3a", "gs", "gcs", "az", "azure", "abfs")
 OWN_SUBJECTS = ("noetl", "$", "_")  # beginnings of what servers, workers and NATS itself speak under
 
 
@@ -29,9 +38,41 @@ def check_trigger(ask: TriggerAsk) -> None:
         hint = f"one of {', '.join(_KINDS)}"
         raise RequestError(f"'{ask.kind[:80]}' is no kind of trigger", hint=hint)
     check(ask)
+    if ask.filter is not None:
+        check_filter(ask.filter)
+    if ask.kind != "object" and (ask.source or ask.auth or ask.existing or ask.every != LOOK_EVERY):
+        message = f"a trigger of the kind {ask.kind} looks at no objects"
+        raise RequestError(message, hint="source, auth, every and existing are of the kind object")
+    _check_waits(ask)
     if ask.kind != "playbook" and (ask.after or ask.match != "any" or ask.children):
         message = f"a trigger of the kind {ask.kind} waits for no playbooks"
         raise RequestError(message, hint="after, match and children are of the kind playbook")
+
+
+def _check_source(ask: TriggerAsk) -> None:
+    if ask.subject is not None or ask.queue is not None or ask.secret is not None:
+        message = "a trigger on objects has no subject, no queue and no secret"
+        raise RequestError(message, hint="those are of the kinds webhook and nats")
+    scheme = urlsplit(ask.source or "").scheme.lower()
+    if not ask.source or len(ask.source) > SOURCE_LENGTH or scheme not in SCHEMES or "\0" in ask.source:
+        message = f"'{(ask.source or '')[:80]}' is no place where objects arrive"
+        raise RequestError(message, hint="s3://BUCKET/PREFIX, gs://, az:// or a folder of the servers")
+
+
+def _check_waits(ask: TriggerAsk) -> None:
+    """Refuse waits that are none, too long, or of no use to a trigger that waits for each of several."""
+    within = None if ask.batch is None else ask.batch.within
+    spans = {"every": ask.every, "debounce": ask.debounce, "batch.within": within}
+    for name, span in spans.items():
+        if span is None:
+            continue
+        if not re.fullmatch(SPAN_PATTERN, span) or span_ms(span) > WAIT_MOST_S * 1000:
+            raise RequestError(f"{name} is '{span[:80]}'", hint="write 1s to 1d, as in 30s or 5m")
+    if ask.batch is not None and not 1 <= ask.batch.max <= BATCH_MOST:
+        raise RequestError(f"batch.max is {ask.batch.max}", hint=f"write 1 to {BATCH_MOST}")
+    if ask.match == "all" and (ask.debounce is not None or ask.batch is not None):
+        message = "a trigger that waits for all of several playbooks has no debounce and no batch"
+        raise RequestError(message, hint="it starts one execution for the newest end of each already")
 
 
 def _check_ends(ask: TriggerAsk) -> None:
@@ -78,4 +119,5 @@ _KINDS: dict[str, Callable[[TriggerAsk], None]] = {
     "webhook": _check_webhook,
     "nats": _check_subject,
     "playbook": _check_ends,
+    "object": _check_source,
 }

@@ -1,5 +1,6 @@
 """Triggers: messages from elsewhere that start executions, and how a webhook's caller proves who they are."""
 
+import asyncio
 import hashlib
 import hmac
 import secrets
@@ -10,15 +11,17 @@ from typing import Protocol
 import msgspec
 
 from noetl.control.firings import Firings
+from noetl.control.object_watch import ObjectWatch
 from noetl.control.schedules import FindAsked
 from noetl.control.tick_runner import StartAsked
 from noetl.control.trigger_check import check_trigger
+from noetl.control.trigger_filter import passes
 from noetl.control.trigger_rings import check_ring
 from noetl.errors import BackendError, Conflict, Denied, NotFound, RequestError
 from noetl.json_value import Json, JsonObject
-from noetl.ports.arrival import Arrival
+from noetl.ports.arrival import PENDING_MOST, Arrival
 from noetl.ports.bearer import SECRET_BYTES, digest
-from noetl.ports.front import Ask, NewTrigger, Started, WebhookCall
+from noetl.ports.front import Ask, Collected, NewTrigger, Started, WebhookCall
 from noetl.ports.schedule import Trigger, TriggerAsk
 from noetl.ports.store import Store
 
@@ -45,6 +48,7 @@ class TriggerBook:
         self._store, self._keeper = store, keeper
         self._start_playbook, self._find_playbook = start, find
         self._firings = Firings(store, start)
+        self.watching = ObjectWatch(store, keeper, secrets.token_hex(8))
 
     async def put_trigger(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:
         """Keep a trigger; the secret of a webhook is made unless it is given, or was."""
@@ -52,6 +56,8 @@ class TriggerBook:
         existing = await self._existing_trigger(ask.name)
         if ask.kind == "playbook":
             check_ring(ask, await self._store.triggers())
+        if ask.auth is not None:
+            await self._store.secret(ask.auth)
         if existing is None or (existing.path, existing.version) != (ask.path, ask.version):
             await self._find_playbook(Ask(path=ask.path, version=ask.version))
         secret = ask.secret
@@ -60,7 +66,7 @@ class TriggerBook:
             secret = secrets.token_urlsafe(SECRET_BYTES)
         trigger = Trigger(**msgspec.structs.asdict(ask), created_at=await self._store.clock())
         trigger.secret = digest(secret) if secret is not None else old_digest
-        if ask.kind == "playbook":
+        if ask.kind in ("playbook", "object"):
             trigger.secret = None
         if ask.kind == "nats":
             trigger.secret, trigger.queue = None, ask.queue or f"noetl-trigger-{ask.name}"
@@ -110,13 +116,31 @@ class TriggerBook:
         """Fire triggers for what arrived."""
         await self._firings.round()
 
-    async def knock(self, name: str, knock: WebhookCall) -> Started:
+    async def watch_objects(self) -> None:
+        """Look for objects that arrived."""
+        await self.watching.round()
+
+    async def knock(self, name: str, knock: WebhookCall) -> Started | Collected:
         trigger = await self._existing_trigger(name)
         if not await self._proven(trigger, knock) or trigger is None:
             raise Denied("there is no such webhook, or the secret is another one")
         if not trigger.enabled:
             raise Conflict(f"the trigger '{name}' is paused")
-        return await self.fire_trigger(name, payload_of(knock.body), key=knock.key)
+        return await self.take_message(name, payload_of(knock.body), key=knock.key)
+
+    async def take_message(self, name: str, payload: Json, *, key: str | None = None) -> Started | Collected:
+        """Start what a message starts, or keep it until more have come or nothing more comes."""
+        trigger = await self._store.trigger(name)
+        if not await asyncio.to_thread(passes, trigger, payload):
+            return Collected("filtered", trigger.path)
+        if trigger.debounce is None and trigger.batch is None:
+            return await self.fire_trigger(name, payload, key=key)
+        if trigger.pending >= PENDING_MOST:
+            message = f"{trigger.pending} messages wait for the trigger '{name}' already"
+            raise BackendError(message, hint=f"send it again later; noetl trigger show {name}")
+        body = msgspec.json.encode(payload).decode()
+        await self._store.add_arrival(name, key or secrets.token_hex(16), body)
+        return Collected("collected", trigger.path)
 
     async def _proven(self, trigger: Trigger | None, knock: WebhookCall) -> bool:
         """As much is done for a webhook that is not there as for one that is."""

@@ -5,7 +5,7 @@ holds the trigger; a firing that was decided has a key of its own, under which i
 often that is tried. Times are milliseconds since the epoch; the store's clock decides what is due.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -47,6 +47,25 @@ class ArrivalChange(msgspec.Struct, kw_only=True):
     settled_at: int | None = None
 
 
+class ListedObject(msgspec.Struct):
+    """An object of a listing; `tag` is another when its content is, `whole`: nobody writes it any more."""
+
+    key: str
+    tag: str
+    whole: bool = True
+    facts: JsonObject = {}
+
+
+class Listing(msgspec.Struct, kw_only=True):
+    """What is new of a place with objects, as it was listed, and what is gone."""
+
+    source: str
+    next_look: int
+    arrived: list[ListedObject] = []
+    kept: list[ListedObject] = []  # seen from now on, without arriving
+    gone: list[str] = []
+
+
 class Arrivals(Protocol):
     """What arrived for triggers."""
 
@@ -76,6 +95,15 @@ class ArrivalStore(Arrivals, Protocol):
         self, trigger: str, holder: str, numbers: Sequence[int], change: ArrivalChange
     ) -> int:
         """Change what waits, all at once, for whoever holds the trigger; how many, 0 for anybody else."""
+
+    async def due_listings(self, limit: int = 100) -> Sequence[str]:
+        """Triggers on objects that are to look again and that nobody holds."""
+
+    async def seen_objects(self, trigger: str) -> tuple[str | None, Mapping[str, str]]:
+        """Where a trigger looked last, and the tags of the objects that it has seen there, by key."""
+
+    async def note_listing(self, trigger: str, holder: str, listing: Listing) -> bool:
+        """Keep what arrived and what was seen, all at once, for whoever holds the trigger."""
 
     async def note_firing(self, trigger: str, execution: str | None, error: str | None) -> None:
         """Note what a trigger did last; of several within a second, the first and whatever failed."""

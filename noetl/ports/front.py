@@ -6,7 +6,7 @@ answered as a mapping is what `--json` prints and the REST API sends.
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 from msgspec import Meta
@@ -105,6 +105,13 @@ class NewTrigger(msgspec.Struct):
 
     trigger: Trigger
     secret: str | None = None
+
+
+class Collected(msgspec.Struct):
+    """A message that was taken and has started nothing: it waits for others, or a filter let it go by."""
+
+    status: Literal["collected", "filtered"]
+    path: str
 
 
 class WebhookCall(msgspec.Struct, kw_only=True):
@@ -390,9 +397,9 @@ class Triggers(ByName, Arrivals, Protocol):
     async def fire_trigger(
         self, name: str, payload: Json, *, key: str | None = None, by: str | None = None
     ) -> Started:
-        """Start what a trigger starts, with a payload."""
+        """Start what a trigger starts, with a payload, at once."""
 
-    async def knock(self, name: str, knock: WebhookCall) -> Started:
+    async def knock(self, name: str, knock: WebhookCall) -> Started | Collected:
         """A call of a webhook; raises Denied unless it proves itself."""
 
 

@@ -31,6 +31,14 @@ Pattern = Annotated[str, Meta(min_length=1, max_length=512)]  # `*` stands for a
 ENDS: tuple[str, ...] = ("completed", "failed")
 MATCHES: tuple[str, ...] = ("any", "all")
 AFTER_MOST = 20
+FILTER_LENGTH = 16_384
+SOURCE_LENGTH = 1024
+LOOK_EVERY = "30s"
+CREDENTIAL_PATTERN = "^[A-Za-z_][A-Za-z0-9_.-]{0,127}$"
+BATCH_MOST = 1000
+WAIT_MOST_S = 24 * 3600  # that debounce and batch.within may say
+SPAN_PATTERN = "^[1-9][0-9]{0,5}[smhd]$"
+Span = Annotated[str, Meta(pattern=SPAN_PATTERN)]  # a length of time, as in 30s or 5m
 
 
 class Skipped(msgspec.Struct, rename={"first_at": "from", "last_at": "to"}):
@@ -96,11 +104,18 @@ class ComingTick(msgspec.Struct, kw_only=True):
     )
 
 
+class TriggerBatch(msgspec.Struct, forbid_unknown_fields=True):
+    """How much starts together: so many, or what arrived within a while of the first."""
+
+    max: Annotated[int, Meta(ge=1, le=BATCH_MOST)]
+    within: Span
+
+
 class TriggerBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, rename={"payload_key": "as"}):
     """A trigger that is wanted."""
 
     name: StandingName
-    kind: Literal["webhook", "nats", "playbook"]
+    kind: Literal["webhook", "nats", "playbook", "object"]
     path: PlaybookPath
     version: PlaybookNumber | None = None
     workload: JsonObject = {}
@@ -114,6 +129,15 @@ class TriggerBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, rena
         default_factory=lambda: ["completed"]
     )
     children: bool = False  # ends of executions that others started, too
+    source: Annotated[str, Meta(min_length=1, max_length=SOURCE_LENGTH)] | None = None  # where objects arrive
+    auth: Annotated[str, Meta(pattern=CREDENTIAL_PATTERN)] | None = None  # the credential of that place
+    every: Span = LOOK_EVERY  # how often it is looked at
+    existing: bool = False  # what is there already, too
+    filter: Annotated[str, Meta(min_length=1, max_length=FILTER_LENGTH)] | None = (
+        None  # a template that holds
+    )
+    debounce: Span | None = None  # how long nothing more has arrived
+    batch: TriggerBatch | None = None
     enabled: bool = True
 
 
@@ -188,6 +212,11 @@ class ScheduleStore(ByName, Protocol):
         """
 
 
+def span_ms(span: str) -> int:
+    """A length of time in milliseconds."""
+    return int(span[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[span[-1]] * 1000
+
+
 def schedule_facts(schedule: Schedule) -> JsonObject:
     """A schedule as readers see it."""
     fields = msgspec.structs.asdict(schedule)
@@ -205,6 +234,7 @@ def trigger_facts(trigger: Trigger) -> JsonObject:
     del fields["secret"]
     fields["as"], fields["created_at"] = fields.pop("payload_key"), iso(trigger.created_at)
     fields["last_at"] = iso(trigger.last_at) if trigger.last_at is not None else None
+    fields["batch"] = msgspec.to_builtins(trigger.batch)
     fields["hook"] = f"{HOOKS}{trigger.name}" if trigger.kind == "webhook" else None
     return fields
 

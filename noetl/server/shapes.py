@@ -135,7 +135,7 @@ ScheduleChange = part_of(
 TriggerChange = part_of(
     "TriggerChange",
     TriggerBody,
-    "What a trigger starts, and by what: a webhook, a subject of NATS, or the end of other playbooks.",
+    "What a trigger starts, and by what: a webhook, a subject of NATS, ends of playbooks, or objects.",
     without={"name"},
 )
 
@@ -270,6 +270,14 @@ class Begun(msgspec.Struct):
     execution_id: ExecutionId
     status: str
     path: str | UnsetType = UNSET
+
+
+class Called(msgspec.Struct):
+    """What a call of a webhook started; nothing yet when it was collected, nothing at all when filtered."""
+
+    execution_id: ExecutionId | None
+    status: str
+    path: str
 
 
 Counts = numbers(

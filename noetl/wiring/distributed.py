@@ -199,7 +199,8 @@ async def _clockwork(
     schedules = (sweep.SCHEDULES_S, plane.front.fire_schedules)
     notifications = (sweep.NOTIFICATIONS_S, plane.front.send_due)
     triggers = (sweep.TRIGGERS_S, plane.front.fire_due)
-    jobs = (schedules, notifications, triggers, *also)
+    objects = (sweep.OBJECTS_S, plane.front.watch_objects)
+    jobs = (schedules, notifications, triggers, objects, *also)
     task = asyncio.create_task(sweep.serve(plane.engine, worker_api, jobs))
     try:
         yield

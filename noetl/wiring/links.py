@@ -66,7 +66,7 @@ class _BusLink(ServerLink):
     def __init__(self, settings: Settings, plane: Plane, server_id: str, bus: Bus) -> None:
         self._bus, self._channel = bus, NatsWorkerChannel(bus, server_id, plane.engine.now)
         self._verifier = Verifier(plane.store.token, required=settings.guarded)
-        triggers = SubjectTriggers(bus, plane.front.triggers, plane.front.fire_trigger)
+        triggers = SubjectTriggers(bus, plane.front.triggers, plane.front.take_message)
         super().__init__(self._channel, [(LOOK_S, triggers.look)])
 
     def open(self, worker_api: WorkerApi, heartbeats: HeartbeatListener) -> None:

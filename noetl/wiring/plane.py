@@ -39,6 +39,7 @@ from noetl.settings import FILE_NAME, Settings, environment
 from noetl.tools import get
 from noetl.tools.parts.guard import connector
 from noetl.wiring.notify import pages_at, senders
+from noetl.wiring.object_listing import object_listing
 from noetl.wiring.payloads import StoredPayloads
 from noetl.wiring.tool_kinds import kinds
 from noetl.worker.orphans import MARK, mark
@@ -123,6 +124,8 @@ def control_plane(
     )
     front = LocalFront(engine, catalog, payloads, keychain, new_execution_id, adopts=adopts)
     front.sending.sender_of = senders(front.notification_playbook, allowed)
+    roots = settings.roots or (("/",) if trusted or not settings.guarded else (os.getcwd(),))
+    front.watching.list_objects = object_listing(payloads, roots, allowed)
     front.sending.page_of = pages_at(settings.public_url)
     task_log = TaskLog(store, KeptLines(settings.task_log_bytes, settings.execution_log_bytes))
     plane = Plane(settings, store, results, payloads, catalog, engine, keychain, front, task_log)

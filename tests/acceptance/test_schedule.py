@@ -164,6 +164,50 @@ def test_a_call_starts_an_execution_with_what_it_says(at_server: Noetl) -> None:
     assert called(f"{at_server.server}/api/v1/hooks/push", body, {"X-Noetl-Secret": "guess"})[0] == 401
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "give one of --webhook, --subject SUBJECT, --after PATH and --objects PLACE"),
+        (["--webhook", "--after", "x"], "give one of --webhook"),
+        (["--webhook", "--all"], "go with --after PATH"),
+        (["--webhook", "--existing"], "go with --objects PLACE"),
+        (["--objects", "ftp://x"], "'ftp://x' is no place where objects arrive"),
+        (["--after", "x", "--on", "stuck"], "'stuck' is no end of an execution"),
+        (["--after", "tests/*"], "would fire for ever: x starts tests/echo"),
+        (["--webhook", "--batch", "many"], "--batch is 'many'"),
+        (["--webhook", "--batch", "5/soon"], "batch.within is 'soon'"),
+        (["--webhook", "--debounce", "soon"], "debounce is 'soon'"),
+        (["--webhook", "--filter", "{{ order.paid }}"], "the filter reads 'order'"),
+    ],
+)
+def test_a_trigger_that_makes_no_sense_is_refused_in_words(
+    noetl: Noetl, arguments: list[str], told: str
+) -> None:
+    registered(noetl)
+    done = noetl("trigger", "add", "x", "tests/echo", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+
+
+def test_the_end_of_a_playbook_starts_another(at_server: Noetl) -> None:
+    other = ECHO.replace("tests/echo", "tests/echo_after")
+    (at_server.folder / "after.yaml").write_text(other)
+    assert at_server("register", "after.yaml").returncode == 0
+    add = ("trigger", "add", "next", "tests/echo_after", "--after", "tests/echo", "--as", "said")
+    done = at_server(*add, "--filter", "{{ trigger.payload.output == 'go' }}")
+    assert done.returncode == 0, done.stderr
+    for said in ("stay", "go"):
+        assert at_server("run", "tests/echo", "--set", f"said={said}").returncode == 0
+    found = eventually(
+        lambda: data(at_server, "trigger", "show", "next")["last_execution"], "an end that fires"
+    )
+    followed = json.loads(at_server("execution", "watch", found, "--json").stdout)
+    assert (followed["output"]["path"], followed["output"]["output"]) == ("tests/echo", "go")
+    history = at_server("trigger", "history", "next")
+    assert [line.split()[1] for line in history.stdout.splitlines()] == ["fired", "filtered"]
+    assert at_server("trigger", "delete", "next").returncode == 0
+
+
 def called(url: str, body: bytes, headers: dict[str, str]) -> tuple[int, Any]:
     request = urllib.request.Request(
         url, body, {"Content-Type": "application/json", **headers}, method="POST"

@@ -5,10 +5,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from noetl.errors import Conflict
-from noetl.ports.arrival import Arrival, ArrivalChange
-from noetl.ports.schedule import Trigger
+from noetl.ports.arrival import Arrival, ArrivalChange, ListedObject, Listing
+from noetl.ports.schedule import Trigger, TriggerBatch
 from noetl.ports.store import Append, Store
 from tests.conformance.stores import NOW, Clock, begin, eid, end, row, rows, summary
 
@@ -30,6 +31,7 @@ async def fail(store: Store, execution_id: str, **more: Any) -> None:
 
 async def test_a_trigger_on_ends_is_kept_as_it_was_given(store: Store) -> None:
     full = trigger("full", after=["a/*", "b"], match="all", on=["failed", "completed"], children=True)
+    full = replace(full, filter="{{ trigger.payload }}", debounce="30s", batch=TriggerBatch(100, "5s"))
     for given in (full, trigger("plain")):
         assert await store.put_trigger(given)
         assert await store.trigger(given.name) == given
@@ -189,3 +191,36 @@ async def test_a_deleted_trigger_takes_with_it_what_arrived(store: Store) -> Non
     await store.put_trigger(trigger())
     assert await store.arrivals("after") == []
     assert (await store.trigger("after")).pending == 0
+
+
+def listed(*keys: str, tag: str = "1") -> list[ListedObject]:
+    return [ListedObject(key, tag, True, {"key": key}) for key in keys]
+
+
+async def test_what_was_seen_and_what_arrived_of_a_place_are_one_fact(store: Store, clock: Clock) -> None:
+    await store.put_trigger(trigger("inbox", kind="object", source="s3://inbox", every="5s", existing=True))
+    await store.put_trigger(trigger("off", kind="object", source="s3://inbox", enabled=False))
+    await store.put_trigger(trigger("hook", kind="webhook"))
+    assert await store.due_listings() == ["inbox"]
+    assert await store.seen_objects("inbox") == (None, {})
+    assert await store.hold_trigger("inbox", "me", 1000)
+    assert await store.due_listings() == [], "somebody looks"
+    listing = Listing(source="s3://inbox", next_look=NOW + 5000, arrived=listed("a"), kept=listed("b", "c"))
+    assert not await store.note_listing("inbox", "other", listing)
+    assert await store.seen_objects("inbox") == (None, {})
+    assert await store.note_listing("inbox", "me", listing)
+    assert await store.seen_objects("inbox") == ("s3://inbox", {"a": "1", "b": "1", "c": "1"})
+    assert [one.body for one in await store.arrivals("inbox")] == ['{"key":"a"}']
+    await store.let_go_of_trigger("inbox", "me")
+    assert await store.due_listings() == []
+    clock.now += 5000
+    assert await store.due_listings() == ["inbox"]
+    assert await store.hold_trigger("inbox", "me", 1000)
+    newer = Listing(source="s3://inbox", next_look=NOW + 9000, arrived=listed("a", tag="2"), gone=["b"])
+    assert await store.note_listing("inbox", "me", newer)
+    assert await store.seen_objects("inbox") == ("s3://inbox", {"a": "2", "c": "1"})
+    assert len(await store.arrivals("inbox")) == 2
+    await store.put_trigger(trigger("inbox", kind="object", source="s3://other"))
+    assert (await store.seen_objects("inbox"))[0] == "s3://inbox", "it is the trigger's, not of its asking"
+    await store.delete_trigger("inbox")
+    assert await store.seen_objects("inbox") == (None, {})

@@ -5,7 +5,8 @@ import asyncio
 import msgspec
 import pytest
 
-from noetl.ports.schedule import TriggerAsk
+from noetl.ports.front import Collected, WebhookCall
+from noetl.ports.schedule import TriggerAsk, TriggerBatch
 from noetl.ports.store import Find, Store
 from tests.distributed.cluster import WITHIN_S, Cluster, Node
 
@@ -19,6 +20,8 @@ workflow:
     tool: {kind: noop}
     output: "{{ execution_id }}"
 """
+CALLED = FIRST.replace("first", "called").replace("execution_id", "trigger.payload")
+SECRET = "a secret of some length"
 NEXT = FIRST.replace("first", "next").replace("execution_id", "trigger.payload.execution_id")
 
 
@@ -47,13 +50,37 @@ async def fired(cluster: Cluster, store: Store, count: int) -> list[str]:
     return sorted(read)
 
 
-async def test_two_servers_fire_each_end_once(cluster: Cluster) -> None:
+async def test_two_servers_fire_each_end_once_and_what_one_took_is_fired_by_the_other(
+    cluster: Cluster,
+) -> None:
     servers = cluster.server(), cluster.server()
     cluster.worker()
     await wait_for_ends(cluster, servers[0])
     begun = [await cluster.start(servers[number % 2], FIRST) for number in range(MANY)]
     async with cluster.store() as store:
         assert await fired(cluster, store, MANY) == sorted(begun)
+        await call_and_kill(cluster, servers[0])
+        async with asyncio.timeout(WITHIN_S):
+            while True:
+                if not (await store.trigger("calls")).pending:
+                    break
+                await asyncio.sleep(0.05)
+        [execution] = {one.execution for one in await store.arrivals("calls")}
+        ended = await cluster.finished(execution or "")
+    assert msgspec.json.decode(ended.result or b"")["output"] == [1, 2, 3]
+
+
+async def call_and_kill(cluster: Cluster, server: Node) -> None:
+    """Calls of a webhook that collects, answered by a server that is killed then."""
+    batch = TriggerBatch(100, "3s")
+    async with cluster.front(server) as front:
+        await front.register(CALLED)
+        ask = TriggerAsk(name="calls", kind="webhook", path="distributed/called", secret=SECRET, batch=batch)
+        await front.put_trigger(ask, new=True)
+        for number in (1, 2, 3):
+            called = await front.knock("calls", WebhookCall(body=b"%d" % number, secret=SECRET))
+            assert called == Collected("collected", "distributed/called")
+    server.kill()
 
 
 @pytest.mark.parametrize("fault", ["before_firing:1", "after_firing:1"])

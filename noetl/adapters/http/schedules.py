@@ -11,7 +11,7 @@ from noetl.adapters.http.moment import ms, with_ms
 from noetl.adapters.http.problem import error_of
 from noetl.json_value import Json, JsonObject
 from noetl.ports.arrival import Arrival
-from noetl.ports.front import NewTrigger, Started, WebhookCall
+from noetl.ports.front import Collected, NewTrigger, Started, WebhookCall
 from noetl.ports.schedule import ComingTick, Schedule, ScheduleAsk, Times, Trigger, TriggerAsk
 from noetl.ports.tick import Backfill, BackfillAsk, BackfillWish, PlannedBackfill, Tick
 
@@ -118,7 +118,7 @@ class HttpSchedules:
         body = {"payload": payload, "idempotency_key": key}
         return started_of(await self.client.ask("POST", f"/triggers/{segment(name)}/run", body=body))
 
-    async def knock(self, name: str, knock: WebhookCall) -> Started:
+    async def knock(self, name: str, knock: WebhookCall) -> Started | Collected:
         sent_headers = {SECRET_HEADER: knock.secret, SIGNATURE_HEADER: knock.signature, KEY_HEADER: knock.key}
         headers = {name: value for name, value in sent_headers.items() if value is not None}
         async with self.client.open(
@@ -127,7 +127,10 @@ class HttpSchedules:
             content = await answer.read()
             if answer.status >= 300:
                 raise error_of(self.client.url, answer.status, content)
-            return started_of(await answer.json())
+            called = await answer.json()
+        if called["execution_id"] is None:
+            return Collected(called["status"], called["path"])
+        return started_of(called)
 
 
 def segment(text: str) -> str:

@@ -1,12 +1,12 @@
 """What arrives for triggers, in the store in memory."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 import msgspec
 from msgspec.structs import asdict, replace
 
-from noetl.ports.arrival import PENDING, Arrival, ArrivalChange
+from noetl.ports.arrival import PENDING, Arrival, ArrivalChange, Listing
 from noetl.ports.schedule import ENDS, Trigger
 from noetl.ports.store import Summary, glob_of
 
@@ -20,6 +20,8 @@ class MemoryArrivals:
     def __init__(self) -> None:
         self._arrivals: dict[int, Arrival] = {}
         self._arrived = 0
+        self._looks: dict[str, tuple[str | None, int]] = {}  # where a trigger looked, and when it looks again
+        self._seen: dict[str, dict[str, str]] = {}  # by trigger, the tags of objects by key
         self._holders: dict[str, tuple[str, int]] = {}  # trigger -> who decides what it fires, until when
 
     def _arrive(self, before: str | None, summary: Summary) -> None:
@@ -40,7 +42,8 @@ class MemoryArrivals:
         return True
 
     def _forget_arrivals(self, trigger: str) -> None:
-        self._holders.pop(trigger, None)
+        for kept in (self._holders, self._looks, self._seen):
+            kept.pop(trigger, None)
         for arrival in self._arrivals_of(trigger):
             del self._arrivals[arrival.id]
 
@@ -100,6 +103,33 @@ class MemoryArrivals:
             for field, value in asdict(change).items():
                 setattr(arrival, field, value)
         return len(changed)
+
+    async def due_listings(self, limit: int = 100) -> Sequence[str]:
+        now = self._now()
+        return [
+            name
+            for name, trigger in sorted(self._triggers.items())
+            if trigger.kind == "object"
+            and trigger.enabled
+            and self._looks.get(name, (None, 0))[1] <= now
+            and self._is_free(name)
+        ][:limit]
+
+    async def seen_objects(self, trigger: str) -> tuple[str | None, Mapping[str, str]]:
+        return self._looks.get(trigger, (None, 0))[0], dict(self._seen.get(trigger, {}))
+
+    async def note_listing(self, trigger: str, holder: str, listing: Listing) -> bool:
+        if self._holders.get(trigger, ("", 0))[0] != holder:
+            return False
+        self._looks[trigger] = (listing.source, listing.next_look)
+        seen = self._seen.setdefault(trigger, {})
+        for key in listing.gone:
+            seen.pop(key, None)
+        seen.update({one.key: one.tag for one in (*listing.arrived, *listing.kept)})
+        now = self._now()
+        for one in listing.arrived:
+            self._add_arrival(trigger, f"{now}/{one.key}", now, msgspec.json.encode(one.facts).decode())
+        return True
 
     async def note_firing(self, trigger: str, execution: str | None, error: str | None) -> None:
         fired, at = self._triggers.get(trigger), self._now()

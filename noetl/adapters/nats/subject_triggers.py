@@ -17,7 +17,6 @@ import msgspec
 from noetl.adapters.nats.bus import Bus
 from noetl.errors import BackendError, NoetlError
 from noetl.json_value import Json
-from noetl.ports.front import Started
 from noetl.ports.schedule import Trigger
 
 if TYPE_CHECKING:
@@ -35,10 +34,10 @@ Triggers = Callable[[], Awaitable[Sequence[Trigger]]]
 
 
 class Fire(Protocol):
-    """Starts what a trigger starts."""
+    """Starts what a message starts, or keeps the message."""
 
-    async def __call__(self, name: str, payload: Json, *, key: str | None = None) -> Started:
-        """Start it with a payload, once for each key."""
+    async def __call__(self, name: str, payload: Json, *, key: str | None = None) -> object:
+        """Take a message, once for each key."""
 
 
 class SubjectTriggers:

@@ -35,6 +35,27 @@ with held as materialized (
 update arrivals set state = $4, firing = $5, attempts = $6, next_at = $7, execution = $8, error = $9, settled_at = $10
 where trigger_name = $1 and state = 'pending' and id = any ($3::bigint[]) and exists (select 1 from held) returning 1
 
+-- name: due_listings
+with moment as materialized (select coalesce($1::bigint, now_ms()) as now)
+select name from triggers, moment where kind = 'object' and enabled and next_look <= now and held_until <= now
+order by next_look, name limit $2
+
+-- name: looked
+select looked from triggers where name = $1
+
+-- name: seen_objects
+select key, tag from seen_objects where trigger_name = $1
+
+-- name: note_look
+update triggers set looked = $3, next_look = $4 where name = $1 and holder = $2 returning 1
+
+-- name: keep_seen
+insert into seen_objects (trigger_name, key, tag) values ($1, $2, $3)
+on conflict (trigger_name, key) do update set tag = excluded.tag
+
+-- name: forget_seen
+delete from seen_objects where trigger_name = $1 and key = $2
+
 -- name: note_firing
 with moment as materialized (select coalesce($4::bigint, now_ms()) as now)
 update triggers set last_at = now, last_execution = coalesce($2, last_execution), last_error = $3 from moment

@@ -1,12 +1,14 @@
 """What arrives for triggers, in a store over SQL: each method is one statement, called by its name."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import msgspec
 from msgspec.structs import astuple
 
 from noetl.adapters.sql.schedules import Record, SqlSchedules
-from noetl.ports.arrival import Arrival, ArrivalChange
+from noetl.adapters.sql.ticks import Call
+from noetl.ports.arrival import Arrival, ArrivalChange, Listing
 
 
 class SqlArrivals(SqlSchedules):
@@ -43,6 +45,24 @@ class SqlArrivals(SqlSchedules):
     ) -> int:
         values = (trigger, holder, self._numbers(numbers), *astuple(change))
         return len(await self._write("change_arrivals", *values, again=False))
+
+    async def due_listings(self, limit: int = 100) -> Sequence[str]:
+        return [row[0] for row in await self._rows("due_listings", self._now(), limit)]
+
+    async def seen_objects(self, trigger: str) -> tuple[str | None, Mapping[str, str]]:
+        looked = await self._rows("looked", trigger)
+        seen = {row[0]: row[1] for row in await self._rows("seen_objects", trigger)}
+        return looked[0][0] if looked else None, seen
+
+    async def note_listing(self, trigger: str, holder: str, listing: Listing) -> bool:
+        now = await self.clock()
+        then = [Call("forget_seen", (trigger, key)) for key in listing.gone]
+        then += [Call("keep_seen", (trigger, one.key, one.tag)) for one in (*listing.arrived, *listing.kept)]
+        for one in listing.arrived:
+            body = msgspec.json.encode(one.facts).decode()
+            then.append(Call("add_arrival", (trigger, f"{now}/{one.key}", now, body)))
+        first = Call("note_look", (trigger, holder, listing.source, listing.next_look))
+        return bool(await self._together(first, then))
 
     async def note_firing(self, trigger: str, execution: str | None, error: str | None) -> None:
         await self._write("note_firing", trigger, execution, error, self._now())

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from noetl.adapters.sql.ticks import Call
-from noetl.ports.schedule import Schedule, Skipped, Trigger, unknown_schedule, unknown_trigger
+from noetl.ports.schedule import Schedule, Skipped, Trigger, TriggerBatch, unknown_schedule, unknown_trigger
 from noetl.ports.tick import schedule_owner
 
 # The columns of a trigger; what it waits for beside those rests together, as JSON.
@@ -115,5 +115,7 @@ def _read_trigger(row: Record) -> Trigger:
     fields = dict(zip(TRIGGER_COLUMNS, row, strict=True))
     options = msgspec.json.decode(fields.pop("options"))
     known = {name: value for name, value in options.items() if name in OPTIONS}
+    if known.get("batch") is not None:
+        known["batch"] = msgspec.convert(known["batch"], TriggerBatch)
     fields["workload"] = msgspec.json.decode(fields["workload"])
     return Trigger(**{**fields, **known, "enabled": bool(fields["enabled"])})

@@ -32,6 +32,20 @@ ARRIVALS_SQL = {
         "AND id IN (SELECT value FROM json_each(?3)) "
         "AND EXISTS (SELECT 1 FROM triggers WHERE name = ?1 AND holder = ?2) RETURNING 1"
     ),
+    "due_listings": (
+        "SELECT name FROM triggers WHERE kind = 'object' AND enabled AND next_look <= ?1 "
+        "AND held_until <= ?1 ORDER BY next_look, name LIMIT ?2"
+    ),
+    "looked": "SELECT looked FROM triggers WHERE name = ?",
+    "seen_objects": "SELECT key, tag FROM seen_objects WHERE trigger_name = ?",
+    "note_look": (
+        "UPDATE triggers SET looked = ?3, next_look = ?4 WHERE name = ?1 AND holder = ?2 RETURNING 1"
+    ),
+    "keep_seen": (
+        "INSERT INTO seen_objects (trigger_name, key, tag) VALUES (?, ?, ?) "
+        "ON CONFLICT DO UPDATE SET tag = excluded.tag"
+    ),
+    "forget_seen": "DELETE FROM seen_objects WHERE trigger_name = ? AND key = ?",
     "note_firing": (
         "UPDATE triggers SET last_at = ?4, last_execution = coalesce(?2, last_execution), last_error = ?3 "
         "WHERE name = ?1 AND (last_at IS NULL OR last_at <= ?4 - 1000 OR ?3 IS NOT NULL "

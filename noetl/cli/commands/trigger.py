@@ -12,16 +12,17 @@ from noetl.cli.terminal import emit, emit_json, emit_list, note, width_of
 
 if TYPE_CHECKING:
     from noetl.ports.arrival import Arrival
-    from noetl.ports.schedule import Trigger
+    from noetl.ports.schedule import Trigger, TriggerBatch
 
 SHOWN = 120  # characters of what arrived
-Kind = Literal["webhook", "nats", "playbook"]
+Kind = Literal["webhook", "nats", "playbook", "object"]
 EPILOG = """\b
 Examples:
   noetl trigger add push team/build --webhook --as event
   noetl trigger add orders team/order --subject orders.new --as order
   noetl trigger add report team/report --after team/load --after team/clean --all
   noetl trigger add alarm team/repair --after 'team/*' --on failed --as ended
+  noetl trigger add drop team/import --objects s3://inbox/csv --auth store --batch 50/10s
   noetl trigger list
   noetl trigger history report
   noetl trigger delete push
@@ -33,7 +34,7 @@ the workload's key that --as names; templates read it as trigger.payload too.
 
 @click.group("trigger", cls=Group, epilog=EPILOG)
 def command() -> None:
-    """Start playbooks by what arrives: webhook calls, NATS messages, ends of others."""
+    """Start playbooks by what arrives: calls, messages, ends of others, objects."""
 
 
 @command.command("add")
@@ -49,9 +50,30 @@ def command() -> None:
     multiple=True,
     help="By the end of this playbook; `*` and `?` stand for any characters. May be given again.",
 )
-@click.option("--all", "every", is_flag=True, help="Wait until each of the --after has ended, not any one.")
+@click.option("--all", "each", is_flag=True, help="Wait until each of the --after has ended, not any one.")
 @click.option("--on", metavar="END,...", help="Which ends: completed, failed.  [default: completed]")
 @click.option("--children", is_flag=True, help="Count ends of executions that others started, too.")
+@click.option(
+    "--objects",
+    "source",
+    metavar="PLACE",
+    help="By objects that arrive in s3://BUCKET/PREFIX, gs://, az:// or a folder of the servers.",
+)
+@click.option("--every", metavar="SPAN", help="How often to look for objects.  [default: 30s]")
+@click.option("--auth", metavar="NAME", help="The credential of the place with the objects.")
+@click.option("--existing", is_flag=True, help="Let the objects that are there already arrive, too.")
+@click.option(
+    "--filter",
+    "condition",
+    metavar="TEMPLATE",
+    help="Only what this holds for, as in \"{{ trigger.payload.status == 'paid' }}\".",
+)
+@click.option("--debounce", metavar="SPAN", help="Wait until nothing arrives for so long; the newest counts.")
+@click.option(
+    "--batch",
+    metavar="MAX/SPAN",
+    help="Start once for up to MAX that arrive within a SPAN of the first, as in 100/5s.",
+)
 @click.option("--as", "payload_key", metavar="KEY", default="payload", show_default=True,
               help="The workload's key for what the message says.")  # fmt: skip
 @options.workload
@@ -67,16 +89,25 @@ async def add(
     subject: str | None,
     queue: str | None,
     after: tuple[str, ...],
-    every: bool,
+    each: bool,
     on: str | None,
     children: bool,
+    source: str | None,
+    every: str | None,
+    auth: str | None,
+    existing: bool,
+    condition: str | None,
+    debounce: str | None,
+    batch: str | None,
     payload_key: str,
     **start: Unpack[options.WorkloadChoices],
 ) -> None:
     """Start the registered playbook PATH by what arrives; of a webhook, print its secret, this once."""
-    if [webhook, subject is not None, bool(after)].count(True) != 1:
-        raise click.UsageError("give one of --webhook, --subject SUBJECT and --after PATH")
-    if not after and (every or on is not None or children):
+    if [webhook, subject is not None, bool(after), source is not None].count(True) != 1:
+        raise click.UsageError("give one of --webhook, --subject SUBJECT, --after PATH and --objects PLACE")
+    if source is None and (every is not None or auth is not None or existing):
+        raise click.UsageError("--every, --auth and --existing go with --objects PLACE")
+    if not after and (each or on is not None or children):
         raise click.UsageError("--all, --on and --children go with --after PATH")
     if secret == start["file"] == "-":
         raise click.UsageError("only one of --secret and --input can read standard input")
@@ -84,9 +115,11 @@ async def add(
     from noetl.ports.schedule import TriggerAsk, trigger_facts
 
     by, started = caller(), options.playbook_start(path, start)
-    kind: Kind = "webhook" if webhook else "playbook" if after else "nats"
+    kind: Kind = "webhook" if webhook else "playbook" if after else "nats" if subject else "object"
     ask = TriggerAsk(by=by, name=name, kind=kind, after=list(after), **started)
-    ask.match, ask.children = "all" if every else "any", children
+    ask.match, ask.children = "all" if each else "any", children
+    ask.source, ask.auth, ask.existing, ask.every = source, auth, existing, every or ask.every
+    ask.filter, ask.debounce, ask.batch = condition, debounce, None if batch is None else _batch(batch)
     if on is not None:
         ask.on = [end.strip() for end in on.split(",")]  # type: ignore[misc]  # checked with the rest
     ask.payload_key, ask.subject, ask.queue = payload_key, subject, queue
@@ -102,6 +135,9 @@ async def add(
     note(f"trigger {name}: {_words(new_trigger.trigger)}")
     if new_trigger.trigger.kind == "nats":
         note("servers that have a bus (NOETL_BUS) listen; what is said while none runs starts nothing")
+    if kind == "object":
+        what = "with what is there already" if existing else "what is there already is passed over"
+        note(f"servers look, first within a second; {what}")
     if kind == "playbook":
         note("servers fire it; what ends while none runs is kept until one does")
 
@@ -142,6 +178,12 @@ async def show(name: str, as_json: bool) -> None:
         emit_json(facts)
         return
     emit(f"{name}: {_words(trigger)}{_paused(trigger)}")
+    waits = {"filter": trigger.filter, "debounce": trigger.debounce}
+    if trigger.batch is not None:
+        waits["batch"] = f"up to {trigger.batch.max} within {trigger.batch.within}"
+    for what, value in waits.items():
+        if value is not None:
+            emit(f"{what}: {value}")
     emit(f"payload: workload.{trigger.payload_key}\nmade: {iso(trigger.created_at)[:19]} by {trigger.by}")
     if trigger.last_at is not None:
         emit(f"last: {iso(trigger.last_at)[:19]} {trigger.last_error or trigger.last_execution}")
@@ -175,6 +217,15 @@ async def delete(name: str) -> None:
     note(f"deleted {name}")
 
 
+def _batch(text: str) -> "TriggerBatch":
+    from noetl.ports.schedule import TriggerBatch
+
+    most, slash, within = text.partition("/")
+    if not slash or not most.isascii() or not most.isdigit() or len(most) > 9:
+        raise click.UsageError(f"--batch is '{text[:80]}'; write how many, / and a span, as in 100/5s")
+    return TriggerBatch(int(most), within)
+
+
 def _arrival_line(arrival: "Arrival") -> str:
     from noetl.core.event import iso
 
@@ -194,6 +245,8 @@ def _words(trigger: "Trigger") -> str:
     source = f"NATS {trigger.subject}"
     if trigger.kind == "webhook":
         source = f"POST {HOOKS}{trigger.name}"
+    elif trigger.kind == "object":
+        source = f"objects in {trigger.source} every {trigger.every}"
     elif trigger.kind == "playbook":
         named = (" and " if trigger.match == "all" else " or ").join(trigger.after)
         source = f"{' or '.join(trigger.on)}: {named}"

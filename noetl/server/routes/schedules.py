@@ -15,7 +15,7 @@ from noetl.core.event import iso
 from noetl.errors import Denied, NotFound
 from noetl.json_value import Json, JsonObject
 from noetl.ports.arrival import arrival_facts
-from noetl.ports.front import WebhookCall
+from noetl.ports.front import Collected, WebhookCall
 from noetl.ports.schedule import (
     CRON_LENGTH,
     EVERY_MOST_S,
@@ -40,6 +40,7 @@ from noetl.server.routes.executions import KEY_PARAMETER, begun_reply, key_of
 from noetl.server.shapes import (
     ArrivalPage,
     Begun,
+    Called,
     ComingPage,
     FireBody,
     NewTriggerAnswer,
@@ -188,7 +189,7 @@ async def _put_trigger(request: Request, body: Struct, *, new: bool = False, **n
     _require_standing(request, ask.path)
     for pattern in ask.after:
         require_path(request, pattern, f"place for triggers on '{pattern}'")
-    if ask.kind == "nats":  # a subject belongs to no path
+    if ask.kind in ("nats", "object"):  # a subject or a bucket belongs to no path
         require_everywhere(request)
     new_trigger = await front_of(request).put_trigger(ask, new=new)
     return {**trigger_facts(new_trigger.trigger), "secret": new_trigger.secret}
@@ -233,7 +234,7 @@ async def _own_trigger(request: Request, name: str) -> Trigger:
     "/hooks/{name}",
     **describe(
         "hook",
-        {202: Begun},
+        {202: Called},
         body=Json,
         optional_body=True,
         problems=FAULTS,
@@ -241,7 +242,10 @@ async def _own_trigger(request: Request, name: str) -> Trigger:
     ),
 )
 async def call_hook(request: Request) -> Response:
-    """Start what a webhook starts, with the body in its workload; its secret proves who calls."""
+    """Start what a webhook starts, with the body in its workload; its secret proves who calls.
+
+    A trigger with a debounce or a batch collects it, one with a filter may let it go by.
+    """
     body = await body_of(request)
     if body:
         require_json(request)
@@ -257,6 +261,8 @@ async def call_hook(request: Request) -> Response:
         request.app.state.gate.slow_stranger(request)
         hint = f"send the secret as {HOOK_SECRET}, or sign the body and send {HOOK_SIGNATURE}"
         raise Problem(401, denied.message, hint=hint, headers={"WWW-Authenticate": "Hook"}) from None
+    if isinstance(started, Collected):
+        return reply({"execution_id": None, "status": started.status, "path": started.path}, 202)
     return begun_reply(started, 202)
 
 

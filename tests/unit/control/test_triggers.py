@@ -11,7 +11,7 @@ import pytest
 
 from noetl.control.triggers import credential_of
 from noetl.errors import Conflict, Denied, NotFound, RequestError
-from noetl.ports.front import WebhookCall
+from noetl.ports.front import Started, WebhookCall
 from noetl.ports.schedule import TriggerAsk
 from noetl.wiring.embedded import Embedded
 from tests.unit.server.serving import HELLO, WAITS, engine
@@ -32,6 +32,12 @@ def ask(**more: Any) -> TriggerAsk:
 
 def signature(body: bytes, secret: str = SECRET) -> str:
     return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+async def knock(made: Embedded, call: WebhookCall, name: str = "orders") -> Started:
+    started = await made.front.knock(name, call)
+    assert isinstance(started, Started)
+    return started
 
 
 async def workload(made: Embedded, execution_id: str) -> dict[str, Any]:
@@ -84,19 +90,19 @@ async def test_the_secret_of_a_webhook_is_made_shown_once_and_not_kept_in_the_cl
     assert first.secret.encode() not in await made.store.secret(credential_of("orders"))
     again = await made.front.put_trigger(ask(workload={"n": 1}))
     assert again.secret is None
-    assert (await made.front.knock("orders", WebhookCall(body=b"{}", secret=first.secret))).execution_id
+    assert (await knock(made, WebhookCall(body=b"{}", secret=first.secret))).execution_id
     with pytest.raises(Conflict, match="'orders' already"):
         await made.front.put_trigger(ask(secret=SECRET), new=True)
-    assert (await made.front.knock("orders", WebhookCall(body=b"{}", secret=first.secret))).execution_id
+    assert (await knock(made, WebhookCall(body=b"{}", secret=first.secret))).execution_id
 
 
 async def test_a_call_starts_an_execution_with_its_payload_in_the_workload(made: Embedded) -> None:
     await made.front.put_trigger(ask(secret=SECRET, workload={"name": "x"}, payload_key="order"))
     body = b'{"id": 7}'
     for proof in ({"secret": SECRET}, {"signature": signature(body)}):
-        started = await made.front.knock("orders", WebhookCall(body=body, **proof))
+        started = await knock(made, WebhookCall(body=body, **proof))
         assert await workload(made, started.execution_id) == {"name": "x", "order": {"id": 7}}
-    started = await made.front.knock("orders", WebhookCall(body=b"", secret=SECRET))
+    started = await knock(made, WebhookCall(body=b"", secret=SECRET))
     assert await workload(made, started.execution_id) == {"name": "x", "order": None}
 
 
@@ -131,10 +137,10 @@ async def test_a_call_that_proves_nothing_is_denied_and_starts_nothing(
 async def test_one_key_starts_one_execution_and_is_of_one_trigger(made: Embedded) -> None:
     await made.front.put_trigger(ask(secret=SECRET))
     await made.front.put_trigger(ask(name="other", secret=SECRET))
-    knock = WebhookCall(body=b"1", secret=SECRET, key="k")
-    first = await made.front.knock("orders", knock)
-    assert (await made.front.knock("orders", knock)).execution_id == first.execution_id
-    assert (await made.front.knock("other", knock)).execution_id != first.execution_id
+    call = WebhookCall(body=b"1", secret=SECRET, key="k")
+    first = await knock(made, call)
+    assert (await knock(made, call)).execution_id == first.execution_id
+    assert (await knock(made, call, "other")).execution_id != first.execution_id
     with pytest.raises(Conflict):
         await made.front.knock("orders", WebhookCall(body=b"2", secret=SECRET, key="k"))
 

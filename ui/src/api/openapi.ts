@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 c8a986e1eff7ef6f5fce5b23ddbc7ec6aa202176982214e7708a70f77a87e048); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 ea80f9461c00114586519c568873d13d8a0069cacab1f240944d46ea5446692d); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -1038,6 +1038,8 @@ export interface paths {
         /**
          * Call Hook
          * @description Start what a webhook starts, with the body in its workload; its secret proves who calls.
+         *
+         *     A trigger with a debounce or a batch collects it, one with a filter may let it go by.
          */
         post: operations["call_hook_api_v1_hooks__name__post"];
         delete?: never;
@@ -1843,6 +1845,15 @@ export interface components {
             failed: number;
         };
         /**
+         * Called
+         * @description What a call of a webhook started; nothing yet when it was collected, nothing at all when filtered.
+         */
+        Called: {
+            execution_id: string | null;
+            path: string;
+            status: string;
+        };
+        /**
          * CatalogEntry
          * @description One version of a registered playbook, without its text.
          */
@@ -2517,14 +2528,20 @@ export interface components {
         NewTriggerAnswer: {
             after: string[];
             as: string;
+            auth: string | null;
+            batch: components["schemas"]["TriggerBatch"] | null;
             by: string;
             children: boolean;
             /** @description ISO 8601 in UTC, with milliseconds */
             created_at: string;
+            debounce: string | null;
             enabled: boolean;
+            every: string;
+            existing: boolean;
+            filter: string | null;
             hook: string | null;
             /** @enum {unknown} */
-            kind: "nats" | "playbook" | "webhook";
+            kind: "nats" | "object" | "playbook" | "webhook";
             last_at: string | null;
             last_error: string | null;
             last_execution: string | null;
@@ -2536,6 +2553,7 @@ export interface components {
             pending: number;
             queue: string | null;
             secret: string | null;
+            source: string | null;
             subject: string | null;
             version: number | null;
             workload: Obj;
@@ -3287,6 +3305,14 @@ export interface components {
             items: Obj[];
         };
         /**
+         * TriggerBatch
+         * @description How much starts together: so many, or what arrived within a while of the first.
+         */
+        TriggerBatch: {
+            max: number;
+            within: string;
+        };
+        /**
          * TriggerBody
          * @description A trigger that is wanted.
          */
@@ -3295,12 +3321,24 @@ export interface components {
             after?: string[];
             /** @default payload */
             as?: string;
+            /** @default null */
+            auth?: string | null;
+            /** @default null */
+            batch?: components["schemas"]["TriggerBatch"] | null;
             /** @default false */
             children?: boolean;
+            /** @default null */
+            debounce?: string | null;
             /** @default true */
             enabled?: boolean;
+            /** @default 30s */
+            every?: string;
+            /** @default false */
+            existing?: boolean;
+            /** @default null */
+            filter?: string | null;
             /** @enum {unknown} */
-            kind: "nats" | "playbook" | "webhook";
+            kind: "nats" | "object" | "playbook" | "webhook";
             /**
              * @default any
              * @enum {unknown}
@@ -3314,6 +3352,8 @@ export interface components {
             /** @default null */
             secret?: string | null;
             /** @default null */
+            source?: string | null;
+            /** @default null */
             subject?: string | null;
             /** @default null */
             version?: number | null;
@@ -3322,19 +3362,31 @@ export interface components {
         };
         /**
          * TriggerChange
-         * @description What a trigger starts, and by what: a webhook, a subject of NATS, or the end of other playbooks.
+         * @description What a trigger starts, and by what: a webhook, a subject of NATS, ends of playbooks, or objects.
          */
         TriggerChange: {
             /** @default [] */
             after?: string[];
             /** @default payload */
             as?: string;
+            /** @default null */
+            auth?: string | null;
+            /** @default null */
+            batch?: components["schemas"]["TriggerBatch"] | null;
             /** @default false */
             children?: boolean;
+            /** @default null */
+            debounce?: string | null;
             /** @default true */
             enabled?: boolean;
+            /** @default 30s */
+            every?: string;
+            /** @default false */
+            existing?: boolean;
+            /** @default null */
+            filter?: string | null;
             /** @enum {unknown} */
-            kind: "nats" | "playbook" | "webhook";
+            kind: "nats" | "object" | "playbook" | "webhook";
             /**
              * @default any
              * @enum {unknown}
@@ -3346,6 +3398,8 @@ export interface components {
             queue?: string | null;
             /** @default null */
             secret?: string | null;
+            /** @default null */
+            source?: string | null;
             /** @default null */
             subject?: string | null;
             /** @default null */
@@ -3360,14 +3414,20 @@ export interface components {
         TriggerItem: {
             after: string[];
             as: string;
+            auth: string | null;
+            batch: components["schemas"]["TriggerBatch"] | null;
             by: string;
             children: boolean;
             /** @description ISO 8601 in UTC, with milliseconds */
             created_at: string;
+            debounce: string | null;
             enabled: boolean;
+            every: string;
+            existing: boolean;
+            filter: string | null;
             hook: string | null;
             /** @enum {unknown} */
-            kind: "nats" | "playbook" | "webhook";
+            kind: "nats" | "object" | "playbook" | "webhook";
             last_at: string | null;
             last_error: string | null;
             last_execution: string | null;
@@ -3378,6 +3438,7 @@ export interface components {
             path: string;
             pending: number;
             queue: string | null;
+            source: string | null;
             subject: string | null;
             version: number | null;
             workload: Obj;
@@ -5019,13 +5080,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description An execution that was asked for. */
+            /** @description What a call of a webhook started; nothing yet when it was collected, nothing at all when filtered. */
             202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Begun"];
+                    "application/json": components["schemas"]["Called"];
                 };
             };
         };

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from noetl.adapters.http.front import HttpFront
 from noetl.errors import Conflict, Denied, NotFound, RequestError
-from noetl.ports.front import WebhookCall
-from noetl.ports.schedule import ScheduleAsk, TriggerAsk
+from noetl.ports.front import Collected, Started, WebhookCall
+from noetl.ports.schedule import ScheduleAsk, TriggerAsk, TriggerBatch
 from noetl.ports.tick import BackfillAsk
 from tests.unit.server.serving import HELLO, Served, served
 
@@ -83,6 +83,36 @@ async def test_triggers_are_those_of_the_server(server: Served, front: HttpFront
         await front.trigger("orders")
 
 
+async def test_what_a_trigger_waits_for_and_what_arrived_are_those_of_the_server(
+    server: Served, front: HttpFront
+) -> None:
+    waits = replace(ORDERS, batch=TriggerBatch(2, "1h"), debounce="1h", filter="{{ trigger.payload.id > 1 }}")
+    made = await front.put_trigger(waits)
+    assert made.trigger == replace(await server.made.front.trigger("orders"), secret=None)
+    assert (made.trigger.batch, made.trigger.debounce) == (waits.batch, "1h")
+    assert await front.knock("orders", call(b'{"id": 1}')) == Collected("filtered", "tests/hello")
+    for body in (b'{"id": 2}', b'{"id": 3}', b'{"id": 4}'):
+        assert await front.knock("orders", call(body)) == Collected("collected", "tests/hello")
+    with pytest.raises(RequestError, match="cannot tell"):
+        await front.knock("orders", call(b"[]"))
+    await server.made.front.fire_due()
+    there = await server.made.front.arrivals("orders")
+    assert [replace(one, key="", firing=None) for one in there] == list(await front.arrivals("orders"))
+    assert [one.state for one in there] == ["pending", "fired", "fired"]
+    assert [one.id for one in await front.arrivals("orders", 1, there[0].id)] == [there[1].id]
+    assert (await front.trigger("orders")).pending == 1
+    started = there[1].execution or ""
+    assert (await server.ended(started))["workload"]["order"] == [{"id": 2}, {"id": 3}]
+    with pytest.raises(RequestError, match="for ever"):
+        await front.put_trigger(TriggerAsk(name="t", kind="playbook", path="tests/hello", after=["*"]))
+    with pytest.raises(NotFound):
+        await front.arrivals("no")
+
+
+def call(body: bytes) -> WebhookCall:
+    return WebhookCall(body=body, secret=SECRET)
+
+
 async def test_a_webhook_is_called_as_in_the_process(server: Served, front: HttpFront) -> None:
     await front.put_trigger(ORDERS)
     body = b'{"id": 2}'
@@ -92,6 +122,7 @@ async def test_a_webhook_is_called_as_in_the_process(server: Served, front: Http
         WebhookCall(body=body, signature=signature, key="k"),
     ):
         started = await front.knock("orders", knock)
+        assert isinstance(started, Started)
         assert (await server.ended(started.execution_id))["workload"]["order"] == {"id": 2}
     with pytest.raises(Denied, match="no such webhook"):
         await front.knock("orders", WebhookCall(body=body, secret="wrong"))

@@ -13,8 +13,36 @@ export function triggerBody(item: Trigger): Body<'/triggers/{name}', 'put'> {
 }
 
 export function TriggerSource({ item }: { item: Trigger }) {
+  const { filter, debounce, batch } = item
+  const waits = [
+    filter && `filter ${filter}`,
+    debounce && `debounce ${debounce}`,
+    batch && `batch of up to ${batch.max} within ${batch.within}`,
+  ].filter(Boolean)
+  return (
+    <>
+      <Place item={item} />
+      {waits.map((wait) => (
+        <span key={wait} className="block max-w-80 break-words font-sans text-ink-3">
+          {wait}
+        </span>
+      ))}
+    </>
+  )
+}
+
+function Place({ item }: { item: Trigger }) {
   const { kind, hook, subject, queue } = item
   if (kind === 'playbook') return <EndSource item={item} />
+  if (kind === 'object') {
+    return (
+      <>
+        <span className="font-sans text-ink-3">objects in </span>
+        {item.source}
+        <span className="font-sans text-ink-3"> every {item.every}</span>
+      </>
+    )
+  }
   if (!hook) {
     return (
       <>
