@@ -39,6 +39,7 @@ EXTRAS = {
     "speed": ("uvloop", "a faster event loop"),
     "otel": ("opentelemetry.sdk", "traces"),
     "auth": ("joserfc", "tokens of an OpenID provider"),
+    "ssh": ("asyncssh", "the ssh and sftp tools"),
     "lsp": ("pygls", "the language server for editors"),
 }
 

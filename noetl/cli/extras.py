@@ -9,6 +9,7 @@ EXTRA_OF = {
     "argon2": "auth",
     "arro3": "parquet",
     "asyncpg": "postgres",
+    "asyncssh": "ssh",
     "deltalake": "delta",
     "duckdb": "duckdb",
     "fastapi": "server",

@@ -12,7 +12,7 @@ TOOLS = frozenset({
     "input", "http", "connect", "dns", "network", "tls", "protocol", "redirect", "auth", "python",
     "crashed", "shell", "sql", "sqlite", "duckdb", "postgres", "delta", "file", "object", "path",
     "format", "body", "too_large", "exists", "nats", "no_responders", "no_stream", "backend",
-    "missing_extra", "mcp", "circuit", "email",
+    "missing_extra", "mcp", "circuit", "email", "ssh",
 })  # fmt: skip
 ALL = ENGINE | TOOLS
 
@@ -37,5 +37,5 @@ ELSEWHERE = {
 }
 OWN_KINDS = frozenset({
     "noop", "python", "http", "postgres", "sql", "duckdb", "sqlite", "shell", "file", "object", "nats",
-    "resolve", "secrets", "playbook", "workbook", "wait", "mcp", "quantum", "transfer", "email",
+    "resolve", "secrets", "playbook", "workbook", "wait", "mcp", "quantum", "transfer", "email", "ssh",
 })  # fmt: skip
