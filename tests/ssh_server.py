@@ -1,6 +1,7 @@
 """OpenSSH's own server on a free port of the loopback interface, with a host key and a user's key of its own."""
 
 import getpass
+import json
 import os
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ from typing import Any
 
 import asyncssh
 
+from noetl import tools
+from tests.fork_server import FORK_SERVER
 from tests.servers import free_port
 
 LONG = 60.0
@@ -90,3 +93,17 @@ def _configured(folder: Path, server: SshServer, user_key: asyncssh.SSHKey) -> P
         "MaxStartups 100\nMaxSessions 100\nSubsystem sftp internal-sftp\n"
     )
     return config
+
+
+def run_example(kind: str, server: SshServer, work: Path, **workload: str) -> Any:
+    """The output of a kind's example, whose credential is kept first."""
+    (work / "example.yaml").write_text(tools.kinds()[kind].example)
+    environment = {"PATH": "/usr/bin:/bin", "NOETL_HOME": str(work / "home")}
+    words = ["credential", "set", "build_host", "--input", "-"]
+    kept = FORK_SERVER.run(words, work, environment, json.dumps(server.login()).encode())
+    assert kept.returncode == 0, kept.stderr
+    given = {"host": "127.0.0.1", "port": server.port, **workload}
+    flags = [word for name, value in given.items() for word in ("--set", f"{name}={value}")]
+    done = FORK_SERVER.run(["run", "example.yaml", "--json", *flags], work, environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)["output"]

@@ -12,12 +12,19 @@ TOOLS = frozenset({
     "input", "http", "connect", "dns", "network", "tls", "protocol", "redirect", "auth", "python",
     "crashed", "shell", "sql", "sqlite", "duckdb", "postgres", "delta", "file", "object", "path",
     "format", "body", "too_large", "exists", "nats", "no_responders", "no_stream", "backend",
-    "missing_extra", "mcp", "circuit", "email", "ssh",
+    "missing_extra", "mcp", "circuit", "email", "ssh", "sftp",
 })  # fmt: skip
 ALL = ENGINE | TOOLS
 
 # Kinds of which one kind of tool alone has errors.
-ONLY = {"python": "python", "shell": "shell", "mcp": "mcp", "circuit": "quantum", "email": "email"}
+ONLY = {
+    "python": "python",
+    "shell": "shell",
+    "mcp": "mcp",
+    "circuit": "quantum",
+    "email": "email",
+    "sftp": "sftp",
+}
 
 # What other engines call an error, and the condition that asks for it here.
 ELSEWHERE = {
@@ -38,4 +45,5 @@ ELSEWHERE = {
 OWN_KINDS = frozenset({
     "noop", "python", "http", "postgres", "sql", "duckdb", "sqlite", "shell", "file", "object", "nats",
     "resolve", "secrets", "playbook", "workbook", "wait", "mcp", "quantum", "transfer", "email", "ssh",
+    "sftp",
 })  # fmt: skip

@@ -21,6 +21,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "sqlite attach": {"kind": "sqlite", "query": "select 1", "attach": {"o": "WAY"}},
     "duckdb": {"kind": "duckdb", "database": "WAY", "query": "select 1"},
     "duckdb attach": {"kind": "duckdb", "query": "select 1", "attach": {"o": "WAY"}},
+    "sftp put": {"kind": "sftp", "action": "put", "host": "127.0.0.1", "path": "/x", "file": "WAY"},
     "transfer source": {"kind": "transfer", "source": {"kind": "file", "path": "WAY"}, "target": {"kind": "file", "path": "y.csv"}},
     "transfer target": {"kind": "transfer", "source": {"kind": "file", "path": "x.csv"}, "target": {"kind": "file", "path": "WAY"}, "mode": "replace"},
 }  # fmt: skip

@@ -30,6 +30,7 @@ CONTRACT = {
     "mcp": "server tool arguments",
     "quantum": "action backend circuit shots",
     "email": "to cc bcc from subject text html attachments reply_to",
+    "sftp": "host port user host_key action path content file format mode response limit missing_ok",
     "ssh": "host port user host_key command stdin",
     "transfer": "source target mapping mode chunk_size",
 }

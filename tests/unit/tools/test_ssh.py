@@ -1,7 +1,6 @@
 """Commands on another machine, against OpenSSH's own server: how they end, what they print, who may be talked to."""
 
 import asyncio
-import json
 import os
 import select
 from collections.abc import Iterator
@@ -12,10 +11,8 @@ from typing import Any
 import asyncssh
 import pytest
 
-from noetl import tools
 from noetl.ports.network import PUBLIC_ONLY
-from tests.fork_server import FORK_SERVER
-from tests.ssh_server import SshServer, ssh_server
+from tests.ssh_server import SshServer, run_example, ssh_server
 
 LONG = 60.0
 
@@ -206,20 +203,6 @@ async def test_hosts_are_reached_at_allowed_addresses_alone(use, server):
     error = (await use("ssh", {"command": "true"}, auth=server.login(), network=PUBLIC_ONLY))["error"]
     assert error["kind"] == "network"
     assert "NOETL_ALLOW_NETWORKS=loopback would" in error["message"]
-
-
-def run_example(kind: str, server: SshServer, folder: Path) -> Any:
-    """The output of a kind's example, whose credential is kept first."""
-    (folder / "example.yaml").write_text(tools.kinds()[kind].example)
-    environment = {"PATH": "/usr/bin:/bin", "NOETL_HOME": str(folder / "home")}
-    secret = json.dumps(server.login()).encode()
-    words = ["credential", "set", "build_host", "--input", "-"]
-    kept = FORK_SERVER.run(words, folder, environment, secret)
-    assert kept.returncode == 0, kept.stderr
-    flags = ["--set", "host=127.0.0.1", "--set", f"port={server.port}"]
-    done = FORK_SERVER.run(["run", "example.yaml", "--json", *flags], folder, environment)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout)["output"]
 
 
 def test_the_example_runs_there(server, tmp_path):
