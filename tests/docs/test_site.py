@@ -1,6 +1,7 @@
 """The documentation as a site: every link leads somewhere, every page is in the navigation, nothing is from elsewhere."""
 
 import posixpath
+import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,7 +13,8 @@ from deploy.site import build
 from noetl import documentation
 from noetl.server.manual import playbooks
 from noetl.server.manual.addresses import InFolder, OnServer
-from noetl.server.manual.navigation import navigation, reading_order
+from noetl.server.manual.markdown import render
+from noetl.server.manual.navigation import Entry, Group, Section, navigation, place, reading_order
 from noetl.server.manual.site import Site
 from tests.docs.pages import blocks
 from tests.playbook_text import loaded
@@ -92,6 +94,30 @@ def test_the_parts_are_those_that_a_reader_knows() -> None:
         "Explanation",
     ]
     assert all(group.entries for section in navigation() for group in section.groups)
+
+
+def test_a_page_that_no_list_names_stands_with_those_of_its_folder() -> None:
+    sections = [Section("Do", [Group("", [Entry("how-to/install", "Install it")])])]
+    place("how-to/keychain", sections)
+    place("how-to/install", sections)
+    assert [entry.name for entry in sections[0].groups[0].entries] == ["how-to/install", "how-to/keychain"]
+
+
+def test_text_is_never_taken_for_html_and_what_leads_out_of_the_documentation_is_no_link() -> None:
+    text = "# A\n\n<b onclick=x>hi</b> [c](../../CONTRIBUTING.md) [j](javascript:x) [r](../errors/index.md#top)\n"
+    shown = render("how-to/install", text, InFolder()).html
+    assert "<b" not in shown
+    assert "&lt;b onclick=x&gt;" in shown
+    assert re.findall(r'href="([^"]*)"', shown) == ["../errors.html#top"]
+
+
+def test_headings_that_are_alike_have_anchors_that_are_not() -> None:
+    headings = render("index", "# A `b`\n\n## C, d!\n\nx\n\n## C, d!\n\ny\n", InFolder()).headings
+    assert [(heading.anchor, heading.text) for heading in headings] == [
+        ("a-b", ""),
+        ("c-d", "x"),
+        ("c-d-1", "y"),
+    ]
 
 
 def on_pages() -> list[tuple[str, str]]:

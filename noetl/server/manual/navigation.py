@@ -67,11 +67,11 @@ def navigation() -> tuple[Section, ...]:
             sections[-1].groups[-1].entries += _entries(line)
     sections = [_opened(section) for section in sections]
     for name in documentation.sources():
-        _place(name, sections)
+        place(name, sections)
     return tuple(sections)
 
 
-def _place(name: str, sections: list[Section]) -> None:
+def place(name: str, sections: list[Section]) -> None:
     """A page that no list names stands after those of its folder."""
     near = [section for section in sections if section.has_folder(name.partition("/")[0])]
     if name != INDEX and near and not any(section.has(name) for section in sections):

@@ -27,6 +27,7 @@ class Manual:
 
     def __init__(self, version: str) -> None:
         self._site = Site(OnServer(), version)
+        self._missing: str | None = None
         self._kept: dict[str, tuple[int, Answer]] = {}
 
     def routes(self) -> list[Route]:
@@ -40,8 +41,9 @@ class Manual:
         path = request.path_params.get("rest", "").rstrip("/") or INDEX
         found = self._find(path)
         if found is None:
-            html = await asyncio.to_thread(self._site.missing)
-            return Response(html, 404, ASKED_AGAIN, HTML)
+            if self._missing is None:
+                self._missing = await asyncio.to_thread(self._site.missing)
+            return Response(self._missing, 404, ASKED_AGAIN, HTML)
         make, changed_at = found
         kept_at, answer = self._kept.get(path, (None, None))
         if answer is None or kept_at != changed_at:
