@@ -32,6 +32,7 @@ EXAMPLE = """\
 apiVersion: noetl.io/v2
 kind: Playbook
 metadata: {name: email, path: tools/email}
+keychain: [{name: mailbox, kind: credential, credential: mailbox}]
 workflow:
   - step: start
     tool:
