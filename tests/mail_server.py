@@ -5,6 +5,7 @@ import datetime
 import ipaddress
 import ssl
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -68,11 +69,14 @@ def mail_server(
     loop, listening, ended = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
 
     def session() -> SMTP:
-        return SMTP(
-            kept, hostname="localhost", loop=loop, auth_required=password is not None, auth_require_tls=True,
-            authenticator=kept.authenticate, tls_context=context if security == "starttls" else None,
-            require_starttls=security == "starttls",
-        )  # fmt: skip
+        with warnings.catch_warnings():  # of TLS that began before SMTP it does not know
+            warnings.simplefilter("ignore")
+            return SMTP(
+                kept, hostname="localhost", loop=loop, auth_required=password is not None,
+                auth_require_tls=security != "tls", authenticator=kept.authenticate,
+                tls_context=context if security == "starttls" else None,
+                require_starttls=security == "starttls",
+            )  # fmt: skip
 
     async def serve() -> None:
         server = await loop.create_server(session, "127.0.0.1", 0, ssl=context if security == "tls" else None)

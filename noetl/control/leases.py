@@ -25,7 +25,10 @@ _LOG = logging.getLogger("noetl.link")
 NOT_UNDERSTOOD_MOST = 3  # of one beat are said
 LEFT_S = 0.25  # workers that were hinted at ask at once: what waits longer is for whoever asks
 RECENT_BEATS = 2  # a worker that was heard within so many is given orders unasked
+LATE_LINES_S = 120.0  # a worker keeps lines that it cannot hand in for half as long
 UNHEARD_BEATS = 3  # an order that its worker does not mention after so many beats never reached it
+
+Ended = tuple[str, str, int, str]  # execution, lease, epoch, worker
 
 
 @dataclass(slots=True)
@@ -71,6 +74,7 @@ class WorkerLeases:
         self._waiting: dict[str, Waiting] = {}
         self._held: dict[Key, HeldLease] = {}
         self._workers: dict[str, WorkerInfo] = {}
+        self._ended: dict[Ended, float] = {}  # until when lines under leases that were reported on still come
         self._abandoned: dict[str, float] = {}  # until when leases of executions that nobody runs are stopped
         self._hinting = False
         self._closing = False  # nothing more is given out: whoever has the executions next does so
@@ -284,6 +288,23 @@ class WorkerLeases:
     def _renew(self, lease: HeldLease) -> None:
         lease.heard, lease.mentioned = self._clock(), True
 
+    def ended(self, execution_id: str, lease: str, epoch: int, worker_id: str) -> None:
+        """A worker's report was the last on its lease: what its tasks printed may come a little later."""
+        if self.holds(execution_id, lease, epoch, worker_id):
+            self._ended[execution_id, lease, epoch, worker_id] = self._clock() + LATE_LINES_S
+        self.let_go(execution_id, lease, epoch)
+
+    def has_or_had(self, execution_id: str, lease: str, epoch: int, worker_id: str) -> bool:
+        """Whether a worker holds a lease, or ended it itself a moment ago."""
+        if self.holds(execution_id, lease, epoch, worker_id):
+            return True
+        return self._ended.get((execution_id, lease, epoch, worker_id), 0.0) > self._clock()
+
+    def nobody_known(self, execution_id: str, lease: str, epoch: int) -> bool:
+        """Whether a lease is out, and no log says with whom."""
+        held_lease = self._held.get((execution_id, lease))
+        return held_lease is not None and (held_lease.epoch, held_lease.worker_id) == (epoch, None)
+
     def let_go(self, execution_id: str, lease: str, epoch: int) -> None:
         """A lease is nobody's any more."""
         held_lease = self._held.get((execution_id, lease))
@@ -364,6 +385,7 @@ class WorkerLeases:
         gone = [one for one, worker in self._workers.items() if now - max(worker.heard, since) > patience]
         for worker_id in gone:
             del self._workers[worker_id]
+        self._ended = {one: until for one, until in self._ended.items() if until > now}
         self._abandoned = {one: until for one, until in self._abandoned.items() if until > now}
 
     def speak(self) -> None:

@@ -5,6 +5,7 @@ again, to whoever does.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -13,11 +14,12 @@ from typing import Literal
 from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine
 from noetl.control.leases import WorkerLeases
+from noetl.control.ownership import OverError
 from noetl.core.deciding.secret_names import names_secret
 from noetl.core.message import Answer, Deliver, Expire, Payload, Report, WorkOrder
 from noetl.core.program.program import Pipeline, Program
 from noetl.core.state import Lease
-from noetl.errors import BackendError, Conflict, NotFound
+from noetl.errors import BackendError, Conflict, NoetlError, NotFound
 from noetl.json_value import JsonObject
 from noetl.ports.call import Secret
 from noetl.ports.link import (
@@ -33,6 +35,7 @@ from noetl.ports.link import (
 from noetl.ports.results import Results
 from noetl.ports.task_lines import PrintedLines
 
+_LOG = logging.getLogger("noetl.link")
 EXPIRED_AT_ONCE = 64  # executions: their commits go together
 ResolveSecret = Callable[[str, str, str | None], Awaitable[Secret]]
 KeepLines = Callable[[Sequence[PrintedLines]], Awaitable[None]]
@@ -77,7 +80,7 @@ class EngineWorkerApi:
         state = self._engine.live_state(execution_id)
         lease = state.leases.get(report.lease) if state else None
         if lease is None or lease.epoch != report.epoch or not lease.out:
-            self._leasing.let_go(execution_id, report.lease, report.epoch)
+            self._leasing.ended(execution_id, report.lease, report.epoch, worker_id)
         else:  # it may have come here with this very report
             self._leasing.reported(execution_id, report.lease, report.epoch, worker_id)
         orders = self._leasing.take(worker_id, request.room, execution_id)
@@ -133,7 +136,40 @@ class EngineWorkerApi:
             raise Conflict(message, hint="write its name under auth:, or declare it under keychain:")
 
     async def lines(self, request: LinesRequest) -> None:
-        await self._lines(request.printed)
+        """Keep lines of leases that the worker has; raises BackendError when another server knows of some."""
+        may: dict[tuple[str, str, int], bool | None] = {}
+        for one in request.printed:
+            under = (one.execution_id, one.lease, one.epoch)
+            if under not in may:
+                may[under] = await self._may_print(request.worker_id, one)
+        kept = [one for one in request.printed if may[one.execution_id, one.lease, one.epoch]]
+        if kept:
+            await self._lines(kept)
+        for (execution_id, lease, _), allowed in may.items():
+            if allowed is None:
+                raise BackendError(f"execution {execution_id} is not run by this server")
+            if not allowed:
+                _LOG.warning(
+                    "lines of worker %s are left out: it has no lease %s of execution %s",
+                    request.worker_id,
+                    lease,
+                    execution_id,
+                )
+
+    async def _may_print(self, worker_id: str, one: PrintedLines) -> bool | None:
+        """Whether a worker has the lease that lines were printed under; None when that is not known here."""
+        has = partial(self._leasing.has_or_had, one.execution_id, one.lease, one.epoch, worker_id)
+        if not one.lease or has():  # a worker of an older release does not name it
+            return True
+        if self._engine.live_state(one.execution_id) is not None:
+            return None if self._leasing.nobody_known(one.execution_id, one.lease, one.epoch) else False
+        try:
+            await self._engine.load(one.execution_id)
+        except (OverError, NotFound):
+            return False
+        except NoetlError:  # another server runs it, or nobody can
+            return None
+        return has()
 
     async def program(self, digest: str) -> str:
         return (await self._catalog.entry(digest)).text

@@ -35,6 +35,11 @@ class PrintedLines(msgspec.Struct, omit_defaults=True):
     lost: Count = 0  # lines before these that were left out on the way
     before: Count = 0  # bytes that the attempt had printed before these
     keep: Count | None = None  # bytes that are kept of the attempt, if fewer than of others
+    batch: Name = (
+        ""  # these lines among all that workers ever send; empty: of a worker before there were such
+    )
+    lease: Name = ""  # under which the task runs
+    epoch: Count = 0
 
     @property
     def whose(self) -> str:
@@ -67,7 +72,8 @@ class LineStore(Protocol):
     async def add_lines(self, printed: Sequence[PrintedLines], kept: KeptLines) -> None:
         """Keep lines behind those that are there; more than is kept makes the oldest go, which are counted.
 
-        Of one attempt at a task its beginning stays too. Lines of an execution that is not there are dropped.
+        Of one attempt at a task its beginning stays too. Lines of an execution that is not there are dropped,
+        and so is a batch that is there: whoever lost the answer sends it again.
         """
 
     async def lines(self, execution_id: str, after: int = 0) -> Sequence[StoredLines]:

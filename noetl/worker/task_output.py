@@ -5,7 +5,9 @@ they come, or nobody takes them, lines are left out and counted, and the next on
 """
 
 import asyncio
+import itertools
 import logging
+import secrets
 from collections.abc import Callable
 
 from noetl.core.message import WorkOrder
@@ -40,6 +42,7 @@ class TaskOutput:
         self._lost = 0
         self._newest = 0  # when its newest line came
         self._held: dict[int, bytes] = {}  # the newest part of an output that comes too fast
+        self._again: list[PrintedLines] = []  # what went out and may not have arrived
 
     def write(self, data: bytes, stream: int = 1) -> None:
         """Take bytes of one of its outputs; of too many the newest stay, the others are counted."""
@@ -60,7 +63,7 @@ class TaskOutput:
         self._release()
         self._add([text for splitter in self._splitters.values() for text in splitter.end()])
         self._splitters.clear()
-        if self._lines or self._lost:
+        if self.waits:
             self._sender.soon(self)
 
     def _add(self, texts: list[str]) -> None:
@@ -96,10 +99,15 @@ class TaskOutput:
 
     def take(self, most: int) -> PrintedLines | None:
         """What is to go out now, about so many bytes of it, without secrets; None when there is nothing."""
+        if self._again:  # as it was: who has it already knows it by its number
+            again = self._again.pop(0)
+            self.pending -= size_of_lines(again.lines)
+            return again
         if not self._lines and not self._lost:
             return None
         lines = self._lines if self.pending <= most else self._first(most)
         printed = self._about()
+        printed.batch = self._sender.number()
         printed.ts = lines[0].ts if lines else self._sender.now()
         printed.lines, printed.lost, printed.before, printed.keep = lines, self._lost, self._before, self.keep
         self._lines, self._lost = self._lines[len(lines) :], 0
@@ -120,12 +128,8 @@ class TaskOutput:
         return self._lines
 
     def put_back(self, printed: PrintedLines) -> int:
-        """Lines that went out did not arrive: they go once more; how many bytes that is."""
-        self._lines, self._lost, self._before = (
-            printed.lines + self._lines,
-            printed.lost + self._lost,
-            printed.before,
-        )
+        """Lines that went out may not have arrived: they go once more; how many bytes that is."""
+        self._again.insert(0, printed)
         return self._grow(printed.lines)
 
     def lose(self, printed: PrintedLines) -> None:
@@ -135,7 +139,7 @@ class TaskOutput:
     @property
     def waits(self) -> bool:
         """Whether something is to go out."""
-        return bool(self._lines or self._lost)
+        return bool(self._again or self._lines or self._lost)
 
 
 Batch = list[tuple[TaskOutput, PrintedLines]]
@@ -151,6 +155,11 @@ class LineSender:
         self._timer: asyncio.TimerHandle | None = None
         self._sending: asyncio.Task[None] | None = None
         self._failing_since: float | None = None
+        self._name, self._numbers = secrets.token_hex(8), itertools.count(1)
+
+    def number(self) -> str:
+        """What tells some lines from all others."""
+        return f"{self._name}.{next(self._numbers)}"
 
     def output(self, order: WorkOrder, frame: Frame, effect: RunTool) -> TaskOutput | None:
         """Where what a call prints goes; None when nobody takes its lines."""
@@ -159,7 +168,16 @@ class LineSender:
         visit, attempt = frame.visits[effect.task.label], max(effect.attempt, 1)
 
         def about() -> PrintedLines:
-            return PrintedLines(order.execution_id, order.run, effect.label, frame.at, visit, attempt)
+            return PrintedLines(
+                order.execution_id,
+                order.run,
+                effect.label,
+                frame.at,
+                visit,
+                attempt,
+                lease=order.lease,
+                epoch=order.epoch,
+            )
 
         return TaskOutput(self, frame.around.redactor, about)
 
@@ -213,7 +231,7 @@ class LineSender:
         if self._failing_since is None:
             self._failing_since = now
             _LOG.warning("lines of tasks wait: %s", error.message)
-        for output, printed in batch:
+        for output, printed in reversed(batch):
             if now - self._failing_since > PATIENCE_S:
                 output.lose(printed)
             else:

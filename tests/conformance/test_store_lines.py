@@ -95,3 +95,16 @@ async def test_lines_go_with_their_execution(store: Store) -> None:
     assert await store.delete([execution_id], NOW) == [execution_id]
     assert list(await store.lines(execution_id)) == []
     assert await texts(store, 2) == []
+
+
+async def test_a_batch_that_is_sent_again_is_kept_once(store: Store) -> None:
+    await begin(store)
+    one, two = printed("a"), printed("b", before=17)
+    one.batch, two.batch, two.lost = "w.1", "w.2", 2
+    await store.add_lines([one], KEPT)
+    await store.add_lines([one, two], KEPT)
+    await store.add_lines([two, one], KEPT)
+    other = printed("a")
+    other.batch = "v.1"
+    await store.add_lines([other, printed("n"), printed("n")], KEPT)  # of workers that number nothing: each
+    assert await texts(store) == ["a", "2", "b", "a", "n", "n"]

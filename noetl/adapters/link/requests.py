@@ -5,6 +5,7 @@ Everything that is asked may be asked again: a repeated batch changes nothing, a
 
 import asyncio
 import logging
+import random
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -142,7 +143,7 @@ class WorkerLink:
         able = [server for server, protocol in there.items() if protocol >= LINES_SINCE]
         if owner in there:
             return owner if owner in able else None  # whoever asks an older server finds them in the events
-        return able[0] if able else None
+        return random.choice(able) if able else None  # one of them runs it, or can
 
     async def lines(self, request: LinesRequest) -> None:
         """Hand lines in, to one server, once: whoever has them sends them again."""

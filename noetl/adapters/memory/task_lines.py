@@ -21,6 +21,8 @@ class MemoryLines:
     def add(self, printed: PrintedLines, kept: KeptLines) -> None:
         """Keep lines, and let those go that are too many."""
         rows = self._printed.setdefault(printed.execution_id, [])
+        if printed.batch and any(row.stored.printed.batch == printed.batch for row in rows):
+            return
         size = size_of_lines(printed.lines)
         number, total = (rows[-1].stored.number, rows[-1].total) if rows else (0, 0)
         rows.append(_Kept(StoredLines(number + 1, printed), total + size, printed.before + size))

@@ -56,13 +56,22 @@ def _handed_in(
         raise not_handed_in("email", _nobody(account, _answers(refused)), status) from None
     except SMTPResponseException as error:
         kind = "auth" if isinstance(error, SMTPAuthenticationError) else "email"
-        message = f"{account.host} answered {error.smtp_code}: {_text(error.smtp_error)}"
-        raise not_handed_in(kind, message, error.smtp_code) from None
+        said = f"answered {error.smtp_code}: {_text(error.smtp_error)}"
+        if kind == "auth":
+            said = f"does not take the credential's username and password: it {said}"
+        raise not_handed_in(kind, f"{account.host} {said}", error.smtp_code) from None
     except (SMTPException, OSError, ValueError) as error:
         what = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-        message = f"{account.host} does not take the mail: {what[:ANSWER_CHARS]}"
+        message = f"{account.host} does not take the mail: {what[:ANSWER_CHARS]}{_hint(error)}"
         raise not_handed_in(_kind(error), message) from None
     return _answers(refused)
+
+
+def _hint(error: Exception) -> str:
+    """What to look at when both sides wait for the other, or one speaks TLS and the other does not."""
+    mute = isinstance(error, TimeoutError | ssl.SSLError) or "timed out" in str(error)
+    mute = mute and not isinstance(error, ssl.SSLCertVerificationError)
+    return "; look at the credential's 'port' and 'security'" if mute else ""
 
 
 def _answers(refused: Mapping[str, tuple[int, bytes]]) -> Mapping[str, str]:

@@ -501,12 +501,13 @@ with recursive family (wanted, member, parent, retry_of, chain) as (
 select execution_id from gone
 
 -- name: add_lines
-insert into task_lines (execution, number, total, whose, upto, lines, lost, body)
-select e.id, coalesce(l.number, 0) + 1, coalesce(l.total, 0) + $2::bigint, $3, $4, $5, $6, $7
+insert into task_lines (execution, number, total, whose, upto, lines, lost, body, batch)
+select e.id, coalesce(l.number, 0) + 1, coalesce(l.total, 0) + $2::bigint, $3, $4, $5, $6, $7, nullif($8::text, '')
 from executions e left join lateral (
   select number, total from task_lines where execution = e.id order by number desc limit 1
 ) l on true
 where e.execution_id = $1
+on conflict (execution, batch) where batch is not null do nothing
 returning execution, total
 
 -- name: trim_lines_of_attempt

@@ -38,7 +38,8 @@ _LOCK = "select pg_advisory_xact_lock(hashtextextended('task_lines ' || id, 0)) 
 async def _add(connection: asyncpg.Connection, one: PrintedLines, kept: KeptLines) -> None:
     size = size_of_lines(one.lines)
     upto = one.before + size
-    values = (one.execution_id, size, one.whose, upto, len(one.lines), one.lost, encode_lines(one))
+    told = (len(one.lines), one.lost, encode_lines(one), one.batch)
+    values = (one.execution_id, size, one.whose, upto, *told)
     for execution, total in await connection.fetch(SQL["add_lines"], *values):
         beginning, end = kept.of(one)
         if upto > beginning + end:

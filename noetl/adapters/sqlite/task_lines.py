@@ -17,11 +17,13 @@ from noetl.ports.task_lines import (
 )
 
 _ADD = (
-    "INSERT INTO task_lines (execution, number, total, whose, upto, lines, lost, body) "
-    "SELECT e.id, coalesce(l.number, 0) + 1, coalesce(l.total, 0) + ?2, ?3, ?4, ?5, ?6, ?7 FROM executions e "
+    "INSERT INTO task_lines (execution, number, total, whose, upto, lines, lost, body, batch) "
+    "SELECT e.id, coalesce(l.number, 0) + 1, coalesce(l.total, 0) + ?2, ?3, ?4, ?5, ?6, ?7, nullif(?8, '') "
+    "FROM executions e "
     "LEFT JOIN task_lines l ON l.execution = e.id "
     "AND l.number = (SELECT max(number) FROM task_lines WHERE execution = e.id) "
-    "WHERE e.execution_id = ?1 RETURNING execution, total"
+    "WHERE e.execution_id = ?1 ON CONFLICT (execution, batch) WHERE batch IS NOT NULL DO NOTHING "
+    "RETURNING execution, total"
 )
 _OF_ATTEMPT = "execution = ?1 AND whose = ?2 AND upto > ?3 AND upto <= ?4"
 _OF_EXECUTION = "execution = ?1 AND total <= ?2"
@@ -44,7 +46,8 @@ def add(connection: apsw.Connection, printed: Sequence[PrintedLines], kept: Kept
     for one in printed:
         size = size_of_lines(one.lines)
         upto = one.before + size
-        values = (one.execution_id, size, one.whose, upto, len(one.lines), one.lost, encode_lines(one))
+        told = (len(one.lines), one.lost, encode_lines(one), one.batch)
+        values = (one.execution_id, size, one.whose, upto, *told)
         for execution, total in fetch(connection, _ADD, values):
             beginning, end = kept.of(one)
             if upto > beginning + end:

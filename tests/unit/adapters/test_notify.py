@@ -11,10 +11,12 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from noetl.adapters.notify import smtp as smtp_adapter
 from noetl.adapters.notify.chat import Slack, Teams, slack_message, teams_message
 from noetl.adapters.notify.mail import Mail, mail_of
 from noetl.ports.network import Network
 from noetl.ports.notification import NotDelivered, NotificationMessage
+from tests.mail_server import Security, certificate_for, mail_server
 from tests.receiver import Receiver, receiving
 
 LONG = 60.0
@@ -137,6 +139,48 @@ async def test_tls_is_asked_for_unless_the_credential_says_otherwise(smtp: SmtpS
         with pytest.raises(NotDelivered):
             await Mail(HERE).send("a@example.com", given, FAILED)
     assert smtp.mails == []
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return certificate_for("127.0.0.1", tmp_path_factory.mktemp("certificate"))
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+async def test_mail_is_handed_in_over_tls_after_a_login_and_a_wrong_password_is_said(
+    security: Security, certificate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", certificate)
+    with mail_server(security, certificate, password="right") as server:
+        login = server.account(security=security, username="noetl", password="right")
+        assert await Mail(HERE).send("a@example.com", login, FAILED) == 250
+        with pytest.raises(NotDelivered, match="does not take the credential's username and pass") as refused:
+            await Mail(HERE).send("a@example.com", {**login, "password": "wrong one"}, FAILED)
+        nobody = server.account(security=security)
+        with pytest.raises(NotDelivered, match=r"answered 530: .*uthentication required"):
+            await Mail(HERE).send("a@example.com", nobody, FAILED)
+    assert (refused.value.status, server.encrypted) == (535, [True])
+    assert "answered 535" in refused.value.message
+    assert "wrong one" not in refused.value.message
+
+
+async def test_nothing_is_sent_to_a_server_whose_certificate_nobody_vouches_for(certificate: str) -> None:
+    with mail_server("tls", certificate, password="right") as server:
+        login = server.account(security="tls", username="noetl", password="right")
+        with pytest.raises(NotDelivered, match="certificate verify failed"):
+            await Mail(HERE).send("a@example.com", login, FAILED)
+    assert (server.logins, server.mails) == ([], [])
+
+
+async def test_who_begins_tls_the_other_way_is_told_where_to_look(
+    certificate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(smtp_adapter, "TIMEOUT_S", 1.0)  # each side waits for the other to speak
+    with (
+        mail_server("tls", certificate) as server,
+        pytest.raises(NotDelivered, match="look at the credential's 'port' and 'security'"),
+    ):
+        await Mail(HERE).send("a@example.com", server.account(security="starttls"), FAILED)
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,23 @@
-"""Which kinds of tools an order needs of the worker that gets it; when a silent worker's lease is let go."""
+"""Which kinds of tools an order needs of the worker that gets it; when a silent worker's lease is let go; whose
+lines are kept.
+"""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
 
-from noetl.control.leases import WorkerLeases
+from noetl.control.leases import LATE_LINES_S, WorkerLeases
+from noetl.control.ownership import OverError
 from noetl.control.worker_api import EngineWorkerApi
 from noetl.core.message import Answer, Expire, WorkOrder
 from noetl.core.program.fragment import extended
 from noetl.core.program.program import Program
+from noetl.core.values.lines import Line
 from noetl.errors import BackendError, Conflict, NoetlError
+from noetl.ports.link import LinesRequest
+from noetl.ports.task_lines import PrintedLines
 from tests.unit.control.test_leases import LEASE_S, World, hello
 from tests.unit.core.build import compiled
 
@@ -119,3 +126,73 @@ async def test_an_expiry_that_could_not_be_committed_comes_again() -> None:
     await api.sweep()
     assert [execution_id for execution_id, _ in engine.asked] == ["e1", "e2", "e3", "e1"]
     assert world.leasing.out == 0
+
+
+class RunningHere:
+    """An engine that runs some executions; others are run elsewhere, or are over."""
+
+    def __init__(self, *here: str, over: tuple[str, ...] = ()) -> None:
+        self.here, self.over = here, over
+
+    def live_state(self, execution_id: str) -> object | None:
+        return self if execution_id in self.here else None
+
+    async def load(self, execution_id: str) -> None:
+        if execution_id in self.over:
+            raise OverError("it is over")
+        raise Conflict("it is run by another process")
+
+
+def printing(*here: str, over: tuple[str, ...] = ()) -> tuple[EngineWorkerApi, list[str], World]:
+    """A desk whose worker `w` has lease l1 of e1, and what of its lines was kept."""
+    world, kept, nothing = World(), list[str](), cast("Any", None)
+
+    async def keep(printed: Sequence[PrintedLines]) -> None:
+        kept.extend(line.text for one in printed for line in one.lines)
+
+    engine = cast("Any", RunningHere(*here, over=over))
+    api = EngineWorkerApi(
+        "server", engine, world.leasing, nothing, nothing, secrets=nothing, seal=nothing, lines=keep
+    )
+    world.leasing.needs = lambda order: frozenset()
+    world.leasing.offer(WorkOrder("e1", "l1", 1, "s.1", "s", "digest"))
+    world.settle()
+    assert len(world.take(hello("w"), 9)) == 1
+    return api, kept, world
+
+
+def line(text: str, execution_id: str = "e1", lease: str = "l1", epoch: int = 1) -> PrintedLines:
+    return PrintedLines(execution_id, "s.1", "t", lines=[Line(1, None, text)], lease=lease, epoch=epoch)
+
+
+async def test_lines_are_kept_of_the_lease_that_a_worker_has_and_of_no_other() -> None:
+    api, kept, _ = printing("e1")
+    foreign = [line("epoch", epoch=2), line("lease", lease="l2")]
+    await api.lines(LinesRequest("w", [line("mine"), *foreign, line("too")]))
+    await api.lines(LinesRequest("other", [line("of another worker")]))
+    await api.lines(LinesRequest("old", [line("of an older release", lease="")]))
+    assert kept == ["mine", "too", "of an older release"]
+
+
+async def test_a_worker_whose_lease_is_gone_prints_nothing_into_the_task_any_more() -> None:
+    api, kept, world = printing("e1")
+    world.leasing.offer(WorkOrder("e1", "l1", 2, "s.1", "s", "digest"))  # it was silent: another gets it
+    world.settle()
+    await api.lines(LinesRequest("w", [line("late")]))
+    assert kept == []
+
+
+async def test_lines_that_come_after_the_last_report_are_kept_for_a_while() -> None:
+    api, kept, world = printing(over=("e1",))
+    world.leasing.ended("e1", "l1", 1, "w")
+    await api.lines(LinesRequest("w", [line("the end")]))
+    world.now += LATE_LINES_S + 1
+    await api.lines(LinesRequest("w", [line("much later")]))
+    assert kept == ["the end"]
+
+
+async def test_lines_of_what_another_server_runs_are_to_be_sent_to_that_one() -> None:
+    api, kept, _ = printing("e1")
+    with pytest.raises(BackendError, match="e2 is not run by this server"):
+        await api.lines(LinesRequest("w", [line("here"), line("there", "e2")]))
+    assert kept == ["here"]  # they come again, and are known by their number

@@ -158,3 +158,27 @@ def test_where_nobody_takes_lines_the_end_of_them_is_kept() -> None:
     printed.end()
     assert printed.last[0] == LEFT_OUT
     assert printed.last[-2:] == ["last", "no end"]
+
+
+async def test_lines_whose_answer_was_lost_are_sent_again_as_they_were() -> None:
+    class Deaf(Sink):
+        """Keeps what it is sent, and its answer is lost once."""
+
+        async def add(self, printed: Sequence[PrintedLines]) -> None:
+            self.batches.append(list(printed))
+            if len(self.batches) == 1:
+                raise BackendError("no answer")
+
+    deaf = Deaf()
+    sender = LineSender(deaf, lambda: 7)
+    printed = output(sender)
+    printed.write(b"one\n")
+    await sender.settled()
+    printed.write(b"two\n")
+    printed.end()
+    await sender.close()
+    sent = [(one.batch, [line.text for line in one.lines]) for batch in deaf.batches for one in batch]
+    assert sent[0] == sent[1]
+    assert [texts for _, texts in sent] == [["one"], ["one"], ["two"]]
+    assert len({batch for batch, _ in sent}) == 2
+    assert sender.pending == 0
