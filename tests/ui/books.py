@@ -2,6 +2,17 @@
 
 HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\n"
 
+WIDE = (
+    HEAD
+    + """\
+metadata: {name: wide, path: ui/wide, description: Too many branches for a phone}
+workflow:
+  - step: start
+    next: {spec: {mode: inclusive}, arcs: [{step: b0}, {step: b1}, {step: b2}, {step: b3}, {step: b4}, {step: b5}]}
+"""
+    + "".join(f"  - {{step: b{number}, tool: {{kind: noop}}}}\n" for number in range(6))
+)
+
 FLOW = (
     HEAD
     + """\
@@ -347,6 +358,7 @@ workflow:
 
 BOOKS = {
     "flow": FLOW,
+    "wide": WIDE,
     "broken": BROKEN,
     "ask": ASK,
     "signal": SIGNAL,

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -412,3 +413,18 @@ def test_an_execution_that_went_on_links_to_the_one_before_and_the_one_after(
     page.goto(f"/executions/{last['execution_id']}")
     expect(page.get_by_text("continued from")).to_be_visible()
     expect(page.get_by_text("goes on as")).to_have_count(0)
+
+
+def test_a_wide_graph_is_read_in_parts_and_seen_whole_on_a_phone(
+    server: Server, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(390)
+    page.goto(f"/executions/{server.ran('wide')}/graph")
+    far = page.locator("[data-id=b5].react-flow__node")
+    expect(page.get_by_label("Map of the workflow")).to_be_visible()
+    page.get_by_label("Go to step").select_option("b5")
+    expect(far).to_be_in_viewport(ratio=0.99)
+    page.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Fit View").click()
+    for number in range(6):
+        expect(page.locator(f"[data-id=b{number}].react-flow__node")).to_be_in_viewport(ratio=0.99)

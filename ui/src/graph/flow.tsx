@@ -47,7 +47,8 @@ const LEGIBLE_ZOOM = 0.6 // a graph that would have to be smaller is not shown w
 const READING_ZOOM = 0.8
 const MARGIN = 24
 const CORNER = { width: 52, height: 112 } // the buttons stand there
-const NARROW = 420 // a phone: no room for a map, and nothing small can be read
+const NARROW = 420 // a phone: nothing small can be read
+const SMALL_MAP_FRAME = 260 // below this height a map would hide what it is of
 const STATUS_PRIORITY = ['failed', 'running', 'waiting', 'held'] // what one wants to see first
 
 function extraHeightsOf(shape: Graph, progress: Progress | null): Record<string, number> {
@@ -89,14 +90,13 @@ function viewportOf(
       y: (frame.height - layout.height * fit) / 2,
       zoom: fit,
     }
-  const large = shape.steps.length > LARGE_GRAPH_STEPS
   const notable = STATUS_PRIORITY.map(
     (status) => shape.steps.find(({ step }) => progress?.steps[step]?.status === status)?.step,
   ).find(Boolean)
   const focus = selected ?? notable ?? shape.entry
   const zoom = Math.min(READING_ZOOM, Math.max(legible, (frame.width - 2 * MARGIN) / layout.width))
   const at = layout.nodes[focus] ?? { x: 0, y: 0 }
-  const top = large && frame.width < NARROW ? 2 * MARGIN + 16 : MARGIN // below the list of steps
+  const top = frame.width < NARROW ? 2 * MARGIN + 16 : MARGIN // below the list of steps
   return {
     x: clampOffset(
       frame.width / 2 - (at.x + NODE_WIDTH / 2) * zoom,
@@ -201,6 +201,8 @@ function Canvas({
     const timer = window.setTimeout(() => setReady(true), 50)
     return () => window.clearTimeout(timer)
   }, [])
+  // On a phone a graph that cannot be read whole is shown in part: a map and a list lead to the rest.
+  const cut = frame.width < NARROW && layout.width * 0.9 * READING_ZOOM > frame.width - 2 * MARGIN && !large
   const first = useRef<Viewport>(undefined)
   first.current ??= viewportOf(layout, frame, shape, progress, selected)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a new layout or frame moves the view
@@ -255,18 +257,18 @@ function Canvas({
           moved.current = true
         }}
       />
-      {large && ready && frame.width >= NARROW && (
+      {ready && (large || cut) && frame.height > SMALL_MAP_FRAME && (
         <MiniMap
           pannable
           zoomable
           ariaLabel="Map of the workflow"
-          style={MAP_SIZE}
+          style={frame.width < NARROW || !large ? SMALL_MAP_SIZE : MAP_SIZE}
           nodeColor={colourOf}
           nodeStrokeColor={colourOf}
           nodeStrokeWidth={24}
         />
       )}
-      {large && onChoose && (
+      {(large || cut) && onChoose && (
         <Panel position="top-right">
           <select
             className="field max-w-56"
@@ -290,6 +292,7 @@ const statusText = (progress: Progress | null, step: string): string => {
   return stepProgress ? stepStatus(stepProgress) : 'not run'
 }
 const MAP_SIZE = { width: 120, height: 150 }
+const SMALL_MAP_SIZE = { width: 110, height: 64 }
 const colourOf = (node: StepNode): string => `var(--${toneOf(node.data.progress?.status ?? 'idle')})`
 const NOT_RUN = {
   status: 'idle' as const,

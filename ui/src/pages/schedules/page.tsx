@@ -143,7 +143,7 @@ function RowActions({
     <td className="td max-sm:w-full">
       <span className="flex flex-wrap gap-1 sm:justify-end">
         <Button icon="play" aria-label={`Run ${name} now`} onClick={() => actions.run.mutate()}>
-          Run now
+          Run<span className="max-sm:hidden"> now</span>
         </Button>
         <Button onClick={toggle} aria-label={`${enabled ? 'Pause' : 'Resume'} ${name}`}>
           {enabled ? 'Pause' : 'Resume'}
