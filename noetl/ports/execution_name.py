@@ -1,6 +1,7 @@
 """How people name an execution: by its id, by the beginning of that, or as the newest."""
 
 import re
+from collections.abc import Callable
 from typing import Protocol
 
 from noetl.errors import NotFound
@@ -19,35 +20,35 @@ class Listing(Protocol):
         """Those that are wanted, the newest first."""
 
 
-async def find_execution(front: Listing, name: str, flag: str = "") -> str:
+async def find_execution(front: Listing, name: str, server_flag: Callable[[], str] = str) -> str:
     """The id of an execution: as given, by its beginning, `@last` or `@last:PATH`.
 
     `@last` is the newest that is nobody's child, on a server of those that the caller started;
-    `@last:PATH` the newest of a playbook, whoever started it. `flag` is how hints name the server.
+    `@last:PATH` the newest of a playbook, whoever started it. `server_flag` is how hints name the server.
     """
     if name == LAST or name.startswith(f"{LAST}:"):
-        return await _newest(front, name.partition(":")[2], flag)
+        return await _newest(front, name.partition(":")[2], server_flag)
     beginning = name.lower()
     is_prefix = _BEGINNING.fullmatch(beginning) is not None
     matches = (await front.executions(Find(prefix=beginning, limit=SOME))).items if is_prefix else []
     if not matches:
-        raise NotFound(f"there is no execution '{name}'", hint=f"noetl execution list{flag}")
+        raise NotFound(f"there is no execution '{name}'", hint=f"noetl execution list{server_flag()}")
     if len(matches) == 1:
         return matches[0].execution_id
     some = ", ".join(item.execution_id for item in matches)
     raise NotFound(f"'{name}' is the beginning of several executions: {some}", hint="give more of the id")
 
 
-async def _newest(front: Listing, path: str, flag: str) -> str:
+async def _newest(front: Listing, path: str, server_flag: Callable[[], str]) -> str:
     find = Find(path=path, limit=1) if path else Find(by=ME, children=False, limit=1)
     newest = await front.executions(find)
     if newest.items:
         return newest.items[0].execution_id
     if path:
-        raise NotFound(f"there is no execution of '{path}' yet", hint=f"noetl run {path}{flag}")
+        raise NotFound(f"there is no execution of '{path}' yet", hint=f"noetl run {path}{server_flag()}")
     if (await front.executions(Find(limit=1))).items:
         message = "none of the executions there was started by you"
         raise NotFound(
-            message, hint=f"noetl execution list{flag}, or @last:PATH for the newest of a playbook"
+            message, hint=f"noetl execution list{server_flag()}, or @last:PATH for the newest of a playbook"
         )
     raise NotFound("there is no execution yet", hint="noetl run FILE")

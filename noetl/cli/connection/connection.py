@@ -96,7 +96,7 @@ def has_data(settings: Settings) -> bool:
 
 async def find_execution(front: Front, name: str) -> str:
     """The id of an execution, by any of its names."""
-    return await execution_name.find_execution(front, name, server_flag())
+    return await execution_name.find_execution(front, name, server_flag)
 
 
 @asynccontextmanager
