@@ -34,6 +34,8 @@ EXAMPLE = """\
 apiVersion: noetl.io/v2
 kind: Playbook
 metadata: {name: sftp, path: tools/sftp}
+keychain:
+  - {name: build_host, kind: credential, credential: build_host}
 workload: {host: files.example.com, port: 22, folder: /srv/inbox}
 workflow:
   - step: start

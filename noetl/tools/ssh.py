@@ -32,6 +32,8 @@ EXAMPLE = """\
 apiVersion: noetl.io/v2
 kind: Playbook
 metadata: {name: ssh, path: tools/ssh}
+keychain:
+  - {name: build_host, kind: credential, credential: build_host}
 workload: {host: build.example.com, port: 22}
 workflow:
   - step: start
