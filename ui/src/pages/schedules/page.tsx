@@ -141,7 +141,7 @@ function RowActions({
 }) {
   return (
     <td className="td max-sm:w-full">
-      <span className="flex flex-wrap gap-1 sm:justify-end">
+      <span className="flex gap-1 max-sm:flex-wrap sm:justify-end">
         <Button icon="play" aria-label={`Run ${name} now`} onClick={() => actions.run.mutate()}>
           Run<span className="max-sm:hidden"> now</span>
         </Button>
