@@ -132,10 +132,11 @@ def _check_then(checker: Checker, then: Json, mark: Mark, directives: tuple[str,
     do = then.get("do")
     options = {**THEN_COMMON, **DIRECTIVE_OPTIONS.get(do, {})} if isinstance(do, str) else THEN_COMMON
     unknown = [key for key in then if key not in options]
+    strange = [key for key in unknown if key not in OPTION_OWNER]
     for key, value in then.items():
         if key in options and key != "do":
             checker.walk(options[key].shape, value, then.at(key), key)
-    misspelt = next((key for key in unknown if nearest(key, ["do"]) or then[key] in DIRECTIVES), None)
+    misspelt = next((key for key in strange if nearest(key, ["do"]) or then[key] in DIRECTIVES), None)
     if "do" not in then and misspelt is None:
         checker.report(
             RULE_WITHOUT_DO, then.mark, "a rule has no 'then.do'", f"add do: one of {', '.join(directives)}"

@@ -336,7 +336,7 @@ class _Builder:
             "required": ["name", "kind"],
             "allOf": alternatives,
         }
-        return {"type": "array", "items": self.shared("keychain_entry", lambda: entry)}
+        return {"type": ["array", "null"], "items": self.shared("keychain_entry", lambda: entry)}
 
     def layer(self, record: types.Record) -> Schema:
         """The knobs of an executor, step or loop, and under each kind's name the defaults of its tasks."""
