@@ -69,24 +69,33 @@ class NatsLink(WorkerLink):
             self.on_hint(server)
 
     def _pushed(self, message: bytes) -> None:
-        push = self._told(subjects.worker(self._worker_id), message, _PUSH)
-        if push is not None:
-            self.on_push(push)
+        told = self._told(subjects.worker(self._worker_id), message, _PUSH)
+        if told is not None:
+            self.on_push(told[0])
 
     def _handed(self, message: bytes) -> None:
-        orders = self._told(subjects.orders(self._worker_id), message, ORDERS)
-        if orders is not None and self._ahead_ms is not None and abs(orders.now - self.now()) < STALE_MS:
+        told = self._told(subjects.orders(self._worker_id), message, ORDERS)
+        if told is None:
+            return
+        orders, protocol = told
+        if self._ahead_ms is not None and abs(orders.now - self.now()) < STALE_MS:
+            self._spoke_with(orders.server, protocol)
             self.on_orders(self.noted(orders))
 
-    def _told(self, subject: str, message: bytes, decoder: "msgspec.json.Decoder[T]") -> T | None:
-        """What a server tells; None when it is not for us, or not to be understood."""
+    def _spoke_with(self, server: str | None, protocol: int) -> None:
+        """A server used a version with us: it has not to announce itself before that is known."""
+        if server and server not in self._alive:
+            self._alive[server] = _LiveServer(time.monotonic(), protocol)
+
+    def _told(self, subject: str, message: bytes, decoder: "msgspec.json.Decoder[T]") -> tuple[T, int] | None:
+        """What a server tells, and in which version; None when it is not for us, or not to be understood."""
         try:
             notice = open_envelope(self._signer.open_notice(subject, message))
         except RequestError:
             return None  # anyone may speak on the bus
         try:
             if self._spoken.oldest <= notice.protocol <= self._spoken.newest:
-                return decoder.decode(notice.body)
+                return decoder.decode(notice.body), notice.protocol
             why = f"it is in version {notice.protocol} of the worker protocol; spoken here: {self._spoken}"
         except UNREADABLE as error:
             why = str(error)
@@ -127,12 +136,15 @@ class NatsLink(WorkerLink):
         known = self._alive.get(server or "")
         protocol = (known.protocol if known is not None else 0) or self._spoken.newest
         try:
-            return await self._asked(subjects.asked(what, server), protocol, body, patience)
+            answer = await self._asked(subjects.asked(what, server), protocol, body, patience)
         except NoCommonProtocol as error:
             common = self._spoken.highest_shared(error.spoken)
             if common is None or common == protocol:
                 raise
-            return await self._asked(subjects.asked(what, server), common, body, patience)
+            protocol = common
+            answer = await self._asked(subjects.asked(what, server), protocol, body, patience)
+        self._spoke_with(server, protocol)
+        return answer
 
     async def _asked(self, subject: str, protocol: int, body: bytes, patience: float) -> bytes:
         """Ask once, and believe only what is signed."""
