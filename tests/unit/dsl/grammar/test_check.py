@@ -344,6 +344,7 @@ BROKEN = {
     ],
     "rule-without-do": [
         task(RULES % "{when: true, then: «{attempts: 3}}"),
+        task(RULES % "{when: true, then: «{attempts: fail}}"),
         task(RULES % "«{when: true}"),
         task(RULES % "«{when: true, do: fail}"),
         task(RULES % "{else: {then: «}}"),
