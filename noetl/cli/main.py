@@ -76,6 +76,7 @@ ELSEWHERE = {
     },
 }
 
+ABOUT = "durable workflows as playbooks; not the program that the package index has under this name"
 EXAMPLES = """\
 Examples:
   noetl run hello.yaml                 run a playbook
@@ -118,7 +119,7 @@ def _with_aliases(name: str) -> str:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-@click.version_option(__version__, prog_name="noetl", message="%(prog)s %(version)s")
+@click.version_option(__version__, prog_name="noetl", message=f"%(prog)s %(version)s ({ABOUT})")
 @click.option("--debug", is_flag=True, help="Show a stack trace when something unexpected happens.")
 @click.pass_context
 def root(ctx: click.Context, debug: bool) -> None:

@@ -32,7 +32,7 @@ class PreviousRelease(ForkServer):
     def version(self) -> str:
         """What it says of itself."""
         done = self.run(["--version"], self._folder, {"PATH": "/usr/bin:/bin"})
-        return done.stdout.decode().split()[-1]
+        return done.stdout.decode().split()[1]
 
 
 FORK_SERVER = PreviousRelease()

@@ -67,9 +67,11 @@ def test_a_group_alone_prints_its_help_and_exits_with_2(group: str, capsys) -> N
     assert printed.out == ""
 
 
-def test_the_version_is_printed(capsys) -> None:
+def test_the_version_is_printed_and_which_program_it_is_of(capsys) -> None:
     assert main.run(["--version"]) == 0
-    assert capsys.readouterr().out == f"noetl {__version__}\n"
+    printed = capsys.readouterr().out
+    assert printed.split()[:2] == ["noetl", __version__]
+    assert "not the program that the package index has under this name" in printed
 
 
 @pytest.mark.parametrize(
