@@ -1,6 +1,7 @@
 """A server for plain calls: each method is the awaited one of the same name, run in the loop of a thread."""
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from dataclasses import replace
 from functools import wraps
 from inspect import signature
 from types import TracebackType
@@ -97,9 +98,7 @@ class Execution(_Plain[AsyncExecution]):
     rerun = _starts(AsyncExecution.rerun)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Mapping[str, str]:
-        from noetl.client.display import execution_bundle
-
-        return execution_bundle(self.result(), self.graph())
+        return replace(self.result(), graph=self.graph())._repr_mimebundle_()
 
 
 class Client(_Plain[AsyncClient]):

@@ -1,19 +1,23 @@
-"""What a notebook shows: how an execution stands, its steps, its output as a table, its graph.
+"""What a notebook shows: how an execution stands, its graph, its steps, its output as a table.
 
 Only text and HTML are made here; everything that a playbook wrote is escaped.
 """
 
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from html import escape
-from typing import cast
 
 import msgspec
 
 from noetl.client.result import Result, rows_of
+from noetl.drawings import svg
+from noetl.dsl.net.diagram import Sketch
 from noetl.errors import RequestError
-from noetl.json_value import Json, JsonObject
+from noetl.json_value import Json
 
 ROWS, CELL = 20, 200
+GRAPH_STEPS = 200  # more would be a picture in which nothing can be read
+OPEN = ("running", "waiting", "queued")
 COLOURS = {"completed": "#2e7d32", "failed": "#c62828", "stuck": "#c62828", "cancelled": "#757575"}
 OTHER = "#1565c0"
 
@@ -23,29 +27,47 @@ def result_bundle(result: Result) -> Mapping[str, str]:
     return {"text/plain": _text(result), "text/html": _page(result)}
 
 
-def execution_bundle(result: Result, graph: JsonObject) -> Mapping[str, str]:
-    """An execution for a notebook: how it stands and its graph."""
-    return {**result_bundle(result), "text/vnd.mermaid": _mermaid(result, graph)}
-
-
 def _text(result: Result) -> str:
     said = f": {result.error.get('message')}" if result.error else ""
-    return f"{result.path} {result.status} in {result.duration} ({result.execution_id}){said}"
+    return f"{result.path} {result.status} in {_took(result)} ({result.execution_id}){said}"
+
+
+def _took(result: Result) -> str:
+    seconds = result.duration.total_seconds()
+    return f"{seconds:.3g} s" if seconds < 60 else str(result.duration).partition(".")[0]
 
 
 def _page(result: Result) -> str:
     colour = COLOURS.get(result.status, OTHER)
     head = (
         f'<div><b>{escape(result.path)}</b> <span style="color:{colour}">{escape(result.status)}</span> '
-        f"in {escape(str(result.duration))} <code>{escape(result.execution_id)}</code></div>"
+        f"in {_took(result)} <code>{escape(result.execution_id)}</code></div>"
     )
     error = f"<pre>{escape(str(result.error.get('message')))}</pre>" if result.error else ""
-    return f"{head}{_progress(result)}{error}{_steps(result)}{_output(result.output)}"
+    return f"{head}{_progress(result)}{error}{_graph(result)}{_steps(result)}{_output(result.output)}"
 
 
 def _progress(result: Result) -> str:
-    over = sum(1 for step in result.steps.values() if step["status"] not in ("running", "waiting", "pending"))
-    return f'<progress max="{max(len(result.steps), 1)}" value="{over}"></progress>'
+    """Steps that ran of those that there are; what is over is over, though branches never ran."""
+    over = sum(1 for step in result.steps.values() if step["status"] not in OPEN)
+    there = len(result.steps) if result.over else max(len(result.steps), _size(result))
+    words = f"{over} of {there} steps"
+    return f'<div><progress max="{max(there, 1)}" value="{over}"></progress> {words}</div>'
+
+
+def _graph(result: Result) -> str:
+    """The picture apart from the page: its rules of style must not reach what else the notebook shows."""
+    if result.graph is None or _size(result) > GRAPH_STEPS:
+        return ""
+    drawing = msgspec.convert(result.graph, Sketch)
+    picture = svg.render(drawing, {name: step["status"] for name, step in result.steps.items()})
+    source = f"data:image/svg+xml;base64,{b64encode(picture.encode()).decode()}"
+    return f'<img alt="{escape(f"The steps of {result.path}")}" style="max-width:100%" src="{source}">'
+
+
+def _size(result: Result) -> int:
+    steps = result.graph["steps"] if result.graph is not None else ()
+    return len(steps) if isinstance(steps, list) else 0
 
 
 def _steps(result: Result) -> str:
@@ -79,21 +101,3 @@ def _table(rows: Iterable[Mapping[str, object]], columns: tuple[str, ...]) -> st
 def _short(value: object, most: int) -> str:
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _mermaid(result: Result, graph: JsonObject) -> str:
-    steps = cast("list[JsonObject]", graph["steps"])
-    number = {str(step["step"]): place for place, step in enumerate(steps)}
-    lines = ["flowchart LR"]
-    for name, place in number.items():
-        status = result.steps[name]["status"] if name in result.steps else ""
-        lines.append(f'  n{place}["{_quoted(name)}{f"<br/>{status}" if status else ""}"]')
-    for arc in cast("list[JsonObject]", graph["arcs"]):
-        start, end = number.get(str(arc["from"])), number.get(str(arc["to"]))
-        if start is not None and end is not None:
-            lines.append(f"  n{start} --> n{end}")
-    return "\n".join(lines)
-
-
-def _quoted(text: str) -> str:
-    return text.replace("&", "#amp;").replace('"', "#quot;")

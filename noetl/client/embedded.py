@@ -6,6 +6,7 @@ As durable as `noetl run`: the log is in the project's store, and what was inter
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,7 @@ async def _finished(engine: Embedded, execution_id: str, seconds: float | None, 
         message = f"execution {execution_id} was not over after {seconds:g} s and was cancelled"
         raise TimeoutError(message) from None
     result = await result_of(engine.front, fields)
+    result = replace(result, graph=await engine.front.graph(execution_id))
     return result.check() if check else result
 
 

@@ -26,10 +26,14 @@ ROW_LISTS = ("rows", "data", "items", "results")
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One execution: `fields` is what the REST API answers of it, `output` its output, fetched if stored."""
+    """One execution: `fields` is what the REST API answers of it, `output` its output, fetched if stored.
+
+    `graph` is there of what ran in this process, and of what a notebook shows.
+    """
 
     fields: ExecutionAnswer
     output: Json
+    graph: JsonObject | None = None
 
     @property
     def execution_id(self) -> str:
@@ -49,6 +53,11 @@ class Result:
     def ok(self) -> bool:
         """Whether it completed."""
         return self.status == "completed"
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will happen."""
+        return self.status in ("completed", "failed", "cancelled")
 
     @property
     def error(self) -> JsonObject | None:

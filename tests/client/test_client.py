@@ -1,7 +1,9 @@
 """The client of a server: what it starts, waits for, follows and reads, plain and awaited, with and without tokens."""
 
 import asyncio
+import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -250,12 +252,37 @@ def test_a_notebook_shows_status_steps_table_and_graph(client: noetl.Client) -> 
     execution = client.run("client/rows", count=25)
     result = execution.wait()
     bundle = result._repr_mimebundle_()
-    assert "client/rows completed" in bundle["text/plain"]
+    assert re.match(r"client/rows completed in [\d.]+ s ", bundle["text/plain"])
     assert "<td>row 3</td>" in bundle["text/html"]
     assert "5 more rows" in bundle["text/html"]
-    shown = execution._repr_mimebundle_()
-    assert shown["text/vnd.mermaid"].startswith("flowchart")
-    assert "make<br/>done" in shown["text/vnd.mermaid"]
+    assert "1 of 1 steps" in bundle["text/html"]
+    picture = picture_of(execution._repr_mimebundle_()["text/html"])
+    assert "<title>make (done)</title>" in picture
+    assert "is-good" in picture
+
+
+def picture_of(page: str) -> str:
+    """The graph that a page shows, which is a picture of its own: no rule of style of it reaches the page."""
+    assert "<style" not in page
+    (source,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
+    return base64.b64decode(source).decode()
+
+
+def test_a_notebook_shows_how_far_an_execution_is(client: noetl.Client) -> None:
+    execution = client.run("client/waits")
+    parked(execution)
+    page = execution._repr_mimebundle_()["text/html"]
+    assert "0 of 1 steps" in page
+    assert "is-now" in picture_of(page)
+    execution.signal("go")
+    assert execution.wait().ok
+
+
+def parked(execution: noetl.Execution) -> None:
+    """Wait until it waits."""
+    for event in execution.follow():
+        if event["name"] == "task.parked":
+            return
 
 
 def test_what_a_playbook_wrote_is_escaped_in_a_notebook(client: noetl.Client, tmp_path: Path) -> None:

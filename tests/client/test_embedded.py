@@ -59,6 +59,12 @@ def test_what_ran_is_in_the_log_of_the_project(hello: Path) -> None:
     assert '"completed"' in shown.stdout
 
 
+def test_a_notebook_shows_the_graph_of_what_ran_here(hello: Path) -> None:
+    page = noetl.run("hello.yaml")._repr_mimebundle_()["text/html"]
+    assert 'alt="The steps of client/hello"' in page
+    assert "1 of 1 steps" in page
+
+
 def test_a_store_may_be_chosen(hello: Path) -> None:
     noetl.run("hello.yaml", store="memory://")
     assert not (hello.parent / ".noetl").exists()

@@ -42,7 +42,7 @@ def command(playbook: str, form: str | None, output: str | None) -> int:
     if checked is None or checked.loaded.playbook is None:
         return 1
     format_name = form or SUFFIXES.get(Path(output or "").suffix, "mermaid")
-    text: str = importlib.import_module(f"noetl.cli.drawings.{format_name}").render(
+    text: str = importlib.import_module(f"noetl.drawings.{format_name}").render(
         sketch(checked.loaded.playbook)
     )
     if output is None:

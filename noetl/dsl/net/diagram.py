@@ -9,7 +9,7 @@ from noetl.dsl.model import Arc, JoinMode, Loop, Playbook, Router, Step
 from noetl.dsl.sugar.labels import is_generated
 
 ONE_EXPRESSION = re.compile(r"\s*\{\{(?P<inside>(?:(?!\}\}).)*)\}\}\s*", re.DOTALL)
-FAILURE = re.compile(r"step\.failed|output\.status\s*==\s*['\"]error['\"]")
+FAILURE = re.compile(r"step\.failed|event\.failed|output\.status\s*==\s*['\"]error['\"]")
 UNPRINTABLE = re.compile(r"[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 ARROW = "→"
 

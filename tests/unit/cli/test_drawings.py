@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from noetl.cli.drawings import dot, mermaid, pnml, svg
-from noetl.cli.drawings import json as graph_json
+from noetl.drawings import dot, mermaid, pnml, svg
+from noetl.drawings import json as graph_json
 from noetl.dsl.model import Arc, Playbook, Router, Step
 from noetl.dsl.net.diagram import sketch
 from tests.unit.cli.drawn import SHOP, exclusive, tasks
@@ -60,6 +60,29 @@ def test_an_arc_about_a_failure_is_marked() -> None:
     failing = [g for g in picture.iter(f"{SVG}g") if "failure" in g.get("class", "").split()]
     assert {title.text for g in failing if (title := g.find(f"{SVG}title")) is not None} == {
         "orders to cleanup when event.name == 'step.failed'"
+    }
+
+
+@pytest.mark.parametrize("guard", ["event.failed", "output.status == 'error'"])
+def test_every_spelling_of_a_failure_is_marked(guard: str) -> None:
+    steps = (Step("a", next=exclusive(Arc("b", when=f"{{{{ {guard} }}}}"))), Step("b"))
+    assert 'class="edge failure"' in svg.render(sketch(Playbook("p", "p", steps)))
+
+
+def test_steps_of_an_execution_have_the_colour_of_how_they_stand() -> None:
+    picture = ElementTree.fromstring(
+        svg.render(DRAWN, {"start": "done", "orders": "failed", "merge": "running"})
+    )
+    steps = [g for g in picture.iter(f"{SVG}g") if "step" in g.get("class", "").split()]
+    looks = {
+        (title.text or "").partition(":")[0]: g.get("class", "").split()[-1]
+        for g in steps
+        if (title := g.find(f"{SVG}title")) is not None
+    }
+    assert {name: look for name, look in looks.items() if look.startswith("is-")} == {
+        "start (done)": "is-good",
+        "orders (failed)": "is-bad",
+        "merge (running)": "is-now",
     }
 
 

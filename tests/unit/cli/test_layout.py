@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noetl.cli.drawings.layout import Box, Line, Placed, Spot, place
+from noetl.drawings.layout import Box, Line, Placed, Spot, place
 
 
 def chain(*pairs: tuple[int, int], label: Box | None = None) -> list[Line]:

@@ -1,15 +1,16 @@
 """A playbook as an SVG picture: self-contained, readable on light and dark pages. Positions come from layout.
 
 A pill with a token above it is the entry, a double border an end, a stack of cards a loop, a bar on top a
-join, cut corners a step that only routes; an arc about a failure is dashed.
+join, cut corners a step that only routes; an arc about a failure is dashed. Steps of an execution have the
+colour of how they stand.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
-from noetl.cli.drawings.layout import Box, Line, Placed, Spot, place
+from noetl.drawings.layout import Box, Line, Placed, Spot, place
 from noetl.dsl.net.diagram import GraphArc, GraphStep, Sketch
 from noetl.dsl.yaml.one_line import shortened
 
@@ -23,9 +24,10 @@ NAME_LIMIT, NOTE_LIMIT, LABEL_LIMIT = 40, 44, 44
 PORT_GAP = 18.0
 STACK = 4.0
 
-NAMES = ("page", "card", "ink", "soft", "line", "edge", "start", "loop", "join", "bad")
-LIGHT = "#ffffff #f8fafc #0f172a #475569 #94a3b8 #64748b #0d9488 #7c3aed #d97706 #dc2626"
-DARK = "#0d1117 #161b22 #e6edf3 #9da7b3 #4b5563 #8b949e #2dd4bf #a78bfa #fbbf24 #f87171"
+NAMES = ("page", "card", "ink", "soft", "line", "edge", "start", "loop", "join", "bad", "good", "now")
+LIGHT = "#ffffff #f8fafc #0f172a #475569 #94a3b8 #64748b #0d9488 #7c3aed #d97706 #dc2626 #16a34a #2563eb"
+DARK = "#0d1117 #161b22 #e6edf3 #9da7b3 #4b5563 #8b949e #2dd4bf #a78bfa #fbbf24 #f87171 #4ade80 #60a5fa"
+LOOKS = {"done": "good", "failed": "bad", "running": "now", "waiting": "now"}  # how a step stands: its colour
 # Plain rules, once per palette: many programs that draw SVG know no CSS variables.
 COLOURS = """
 .page, .back {{ fill:{page} }} .card {{ fill:{card}; stroke:{line} }} .ring {{ stroke:{line} }}
@@ -33,9 +35,11 @@ COLOURS = """
 .bar, .mode {{ fill:{join} }} .name {{ fill:{ink} }} .note, .label {{ fill:{soft} }}
 .arc {{ stroke:{edge} }} .head {{ fill:{edge} }}
 .failure .arc {{ stroke:{bad} }} .failure .label, .bad {{ fill:{bad} }}
+.is-good .card {{ stroke:{good} }} .is-bad .card {{ stroke:{bad} }} .is-now .card {{ stroke:{now} }}
 """
 SHAPES = f"""
 .card, .arc {{ stroke-width:1.4 }} .entry .card, .place {{ stroke-width:2 }}
+.is-good .card, .is-bad .card, .is-now .card {{ stroke-width:2.4 }}
 .ring, .place, .arc {{ fill:none }} .back {{ fill-opacity:.92 }} .failure .arc {{ stroke-dasharray:5 4 }}
 text {{ text-anchor:middle }} .mode {{ font-size:11px; text-anchor:start }}
 .name {{ font-weight:600; font-size:{NAME_SIZE}px }}
@@ -61,6 +65,7 @@ class Frame:
     y: float
     width: float
     height: float
+    status: str | None
 
     @property
     def top(self) -> float:
@@ -71,7 +76,9 @@ class Frame:
         return self.x - self.width / 2
 
 
-def render(drawing: Sketch) -> str:
+def render(drawing: Sketch, statuses: Mapping[str, str] | None = None) -> str:
+    """The picture; `statuses` says of an execution how each step that has run stands."""
+    standing = statuses or {}
     index = {node.name: position for position, node in enumerate(drawing.nodes)}
     lines = [Line(index[e.source], index[e.target], _label_box(e)) for e in drawing.edges]
     sizes = [_card_size(node) for node in drawing.nodes]
@@ -81,7 +88,7 @@ def render(drawing: Sketch) -> str:
     ]
     placed = place(boxes, lines, index[drawing.entry])
     frames = [
-        Frame(node, spot.x, spot.y, size.width, size.height)
+        Frame(node, spot.x, spot.y, size.width, size.height, standing.get(node.name))
         for node, spot, size in zip(drawing.nodes, placed.boxes, sizes, strict=True)
     ]
     routes = _routes(drawing, frames, lines, placed)
@@ -142,8 +149,10 @@ def _letter(character: str) -> float:
 
 def _card(frame: Frame) -> str:
     node = frame.node
-    css = " ".join(["step", *(mark for mark in ("entry", "loop") if getattr(node, mark))])
-    about = escape(f"{node.name}: {node.desc}" if node.desc else node.name)
+    looks = [f"is-{LOOKS[frame.status]}"] if frame.status in LOOKS else []
+    css = " ".join(["step", *(mark for mark in ("entry", "loop") if getattr(node, mark)), *looks])
+    name = f"{node.name} ({frame.status})" if frame.status else node.name
+    about = escape(f"{name}: {node.desc}" if node.desc else name)
     parts = [f'<g class="{css}"><title>{about}</title>']
     if node.entry:
         parts.append(_token(frame))
