@@ -96,7 +96,8 @@ class Database:
             command_timeout=max(30.0, self.patience_s),
             max_inactive_connection_lifetime=300.0,
             reset=_leave,
-            server_settings=self._settings(),
+            # what is asked for is rare or not from one time to the next: no plan serves both
+            server_settings=self._settings() | {"plan_cache_mode": "force_custom_plan"},
             **_where(self._dsn),
         )
         await self._pool

@@ -143,7 +143,8 @@ class PostgresStore(SqlStore):
 
     # Projections
 
-    async def executions(self, find: store.Find = store.EVERY) -> store.Listed:
+    def listing(self, find: store.Find) -> tuple[str, list[object]]:
+        """The statement that finds executions, and its values."""
         text, start = find.text and find.text.lower(), store.page_start(find.cursor)
         fields = {**msgspec.structs.asdict(find), "text": text, "start": start, "pattern": None}
         if find.path is not None and store.is_pattern(find.path):
@@ -157,7 +158,11 @@ class PostgresStore(SqlStore):
         wheres += [] if find.continued else ["continued_as is null"]
         where = f" where {' and '.join(wheres)}" if wheres else ""
         statement = f"{SQL['executions']}{where} order by id desc limit {int(find.limit) + 1}"
-        rows = await self.database.fetch(statement, *values.values())
+        return statement, list(values.values())
+
+    async def executions(self, find: store.Find = store.EVERY) -> store.Listed:
+        statement, values = self.listing(find)
+        rows = await self.database.fetch(statement, *values)
         more = str(rows[find.limit - 1][0]) if len(rows) > find.limit else None
         return store.Listed([store.Summary(*row[1:]) for row in map(tuple, rows[: find.limit])], more)
 

@@ -1,5 +1,6 @@
 """Every statement of the SQLite store that is not in a schema file. Text only: nothing is executed here."""
 
+from noetl.core.state import STATUSES
 from noetl.ports.store import READING, Row, Summary
 
 ROW_FIELDS = Row.__struct_fields__
@@ -77,7 +78,13 @@ _FILTER = (
 _LEADS = {
     "prefix": "execution_id >= :prefix AND execution_id < :prefix || '~' AND ",
     "parent": "parent = :parent AND ",
+    **{
+        status: f"status = '{status}' AND status <> 'completed' AND "  # the index says it in the same words
+        for status in STATUSES
+        if status != "completed"
+    },
     "by": "requested_by = :by AND ",
+    "path": "path = :exact AND ",
     "": "",
 }
 EXECUTIONS = {

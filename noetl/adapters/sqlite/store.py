@@ -99,13 +99,17 @@ class SqliteStore(SqlStore):
     # Projections
 
     async def executions(self, find: store.Find = store.EVERY) -> store.Listed:
-        leads = {"prefix": find.prefix or None, "parent": find.parent, "by": find.by}
-        lead = next((name for name, value in leads.items() if value is not None), "")
         start, text = store.page_start(find.cursor), find.text and find.text.lower()
         path = None if find.path is None else store.glob_of(find.path)
-        values = {**msgspec.structs.asdict(find), "path": path, "start": start, "text": text}
+        values = {
+            **msgspec.structs.asdict(find),
+            "path": path,
+            "exact": find.path,
+            "start": start,
+            "text": text,
+        }
         values["limit"] = find.limit + 1
-        rows = await self._reader.rows(sql.EXECUTIONS[lead], values)
+        rows = await self._reader.rows(sql.EXECUTIONS[_lead(find)], values)
         more = str(rows[find.limit - 1][0]) if len(rows) > find.limit else None
         return store.Listed([store.Summary(*row[1:]) for row in rows[: find.limit]], more)
 
@@ -237,6 +241,17 @@ def _log(connection: apsw.Connection, execution_id: str) -> store.StoredLog:
 def _logs(connection: apsw.Connection, execution_ids: Sequence[str]) -> dict[str, store.StoredLog]:
     known = [key for key in execution_ids if fetch(connection, sql.NUMBER, (key,))]
     return {key: _log(connection, key) for key in known}
+
+
+def _lead(find: store.Find) -> str:
+    """What an index finds the fewest of, of all that is asked for."""
+    if find.prefix or find.parent is not None:
+        return "prefix" if find.prefix else "parent"
+    if find.status in sql.EXECUTIONS:
+        return str(find.status)
+    if find.by is not None:
+        return "by"
+    return "path" if find.path is not None and not store.is_pattern(find.path) else ""
 
 
 def _rows(connection: apsw.Connection, execution_id: str, first: int, limit: int) -> list[store.Row]:

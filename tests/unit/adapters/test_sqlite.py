@@ -139,6 +139,18 @@ def test_relatives_are_found_by_indexes(path: str) -> None:
     connection.close()
 
 
+@pytest.mark.parametrize("lead", sorted(statements.EXECUTIONS.keys() - {""}))
+def test_what_is_rare_is_listed_by_an_index_in_order(path: str, lead: str) -> None:
+    connection = open_database(path)
+    names = ("prefix", "parent", "status", "path", "exact", "by", "since", "until", "start", "text")
+    values = dict.fromkeys((*names, "children", "continued", "limit"))
+    statement = f"EXPLAIN QUERY PLAN {statements.EXECUTIONS[lead]}"
+    plan = [line[3] for line in fetch(connection, statement, values)]
+    assert plan[0].startswith("SEARCH executions USING INDEX")
+    assert plan[1:] == (["USE TEMP B-TREE FOR ORDER BY"] if lead == "prefix" else [])
+    connection.close()
+
+
 # Group commit
 
 
