@@ -67,6 +67,18 @@ def connect(path: str) -> apsw.Connection:
     return connection
 
 
+def begins_at_once(connection: apsw.Connection) -> bool:
+    """Begin to write, where that is possible without waiting for anyone."""
+    connection.set_busy_timeout(0)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except apsw.Error:
+        return False
+    finally:
+        connection.set_busy_timeout(BUSY_MS)
+    return True
+
+
 def _use_wal(connection: apsw.Connection) -> None:
     """The change to WAL needs the file alone, and does not wait for that by itself."""
     deadline = time.monotonic() + BUSY_MS / 1000

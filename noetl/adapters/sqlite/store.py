@@ -71,7 +71,7 @@ class SqliteStore(SqlStore):
         if append.claim is not None:
             self._presence.enter(append.claim[0])
         now = self._now()
-        await self._writer.run(lambda connection: jobs.append(connection, append, now))
+        await self._writer.run(lambda connection: jobs.append(connection, append, now), short=True)
 
     async def log(self, execution_id: str) -> store.StoredLog:
         return await self._reader.run(lambda connection: _log(connection, execution_id))

@@ -1,4 +1,7 @@
-"""The one thread that writes: whatever is queued when the last commit returns goes into the next one.
+"""The one that writes: what is asked for at one moment, or during another commit, is one transaction.
+
+Short jobs are done where they are asked for, as long as the disk is about as quick as waking a thread and
+being woken by it. The thread has the others, and whatever has to wait for another process.
 
 A job that fails is undone alone; the others of its transaction are committed all the same. Few do, so a group
 is tried without savepoints, and once more with one for each when something in it fails.
@@ -6,6 +9,7 @@ is tried without savepoints, and once more with one for each when something in i
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -13,9 +17,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import apsw
 
-from noetl.adapters.sqlite.connection import trouble
+from noetl.adapters.sqlite.connection import begins_at_once, trouble
 from noetl.errors import BackendError, NoetlError
 
+QUICK_S = 0.001  # a commit that takes longer is not one to hold up an event loop for
 T = TypeVar("T")
 Job = Callable[[apsw.Connection], object]
 Waiter = asyncio.Future[Any]  # of whatever its job gives
@@ -33,28 +38,63 @@ class Writer:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
+        self._gate = threading.Lock()  # whoever has it says what the thread does next
+        self._moment: list[_Waiting] = []  # short jobs that one event loop has asked for in this turn
         self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()  # None: nothing more comes
-        self._gate = threading.Lock()
+        self._queued = 0  # jobs that the thread has not answered
+        self._quick = True  # the last commit was
         self._closing = False
         self.transactions = 0
         self._thread = threading.Thread(target=self._work, name="noetl-sqlite-writer", daemon=True)
         self._thread.start()
 
-    async def run(self, job: Callable[[apsw.Connection], T]) -> T:
+    async def run(self, job: Callable[[apsw.Connection], T], *, short: bool = False) -> T:
         """Run a job in the next transaction; returns when it is durable."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         with self._gate:
             if self._closing:
                 raise BackendError("the store is closed")
-            self._queue.put(_Waiting(job, loop, future))
+            self._take(_Waiting(job, loop, future), short=short)
         return await future
+
+    def _take(self, waiting: _Waiting, *, short: bool) -> None:
+        here = short and self._quick and not self._queued
+        if here and not self._moment:
+            waiting.loop.call_soon(self._end_moment)
+        elif not here or self._moment[0].loop is not waiting.loop:
+            self._hand_over([*self._moment, waiting])
+            self._moment = []
+            return
+        self._moment.append(waiting)
+
+    def _hand_over(self, jobs: list[_Waiting]) -> None:
+        self._queued += len(jobs)
+        for job in jobs:
+            self._queue.put(job)
+
+    def _end_moment(self) -> None:
+        """Do here what the last turn of this loop asked for; what would have to wait is for the thread."""
+        with self._gate:  # the thread has nothing, and is given nothing meanwhile
+            jobs, self._moment = self._moment, []
+            if not jobs:
+                return
+            if not begins_at_once(self._connection):
+                self._hand_over(jobs)
+                return
+            try:
+                settled = self._do([job.job for job in jobs])
+            finally:
+                self._undo()  # an interrupt leaves nothing half done
+        _settle([(job.future, answer) for job, answer in zip(jobs, settled, strict=True)])
 
     def close(self) -> None:
         """Finish what is queued, then end the thread."""
         with self._gate:
             if not self._closing:
                 self._closing = True
+                self._hand_over(self._moment)
+                self._moment = []
                 self._queue.put(None)
         self._thread.join()
         self._connection.close()
@@ -69,23 +109,38 @@ class Writer:
             more = waiting[-1] is not None
             jobs = [job for job in waiting if job is not None]
             if jobs:
-                _answer(jobs, self._transact([job.job for job in jobs]))
+                settled = self._transact([job.job for job in jobs])
+                with self._gate:
+                    self._queued -= len(jobs)
+                _answer(jobs, settled)
 
     def _transact(self, jobs: list[Job]) -> list[Settled]:
-        """One transaction. When it fails as a whole, nothing of it is known to have happened."""
-        self.transactions += 1
+        """One transaction, for which other processes are waited for."""
         try:
             self._connection.execute("BEGIN IMMEDIATE")
+        except apsw.Error as error:
+            return [(None, self._write_error(error))] * len(jobs)
+        return self._do(jobs)
+
+    def _do(self, jobs: list[Job]) -> list[Settled]:
+        """What was begun, and its end. When it fails as a whole, nothing of it is known to have happened."""
+        self.transactions += 1
+        try:
             if len(jobs) == 1:
                 settled = [self._only(jobs[0])]
             else:
                 settled = self._all(jobs) or [self._one_of_many(job) for job in jobs]
             if self._connection.in_transaction:
-                self._connection.execute("COMMIT")
+                self._commit()
         except apsw.Error as error:
             self._undo()
             return [(None, self._write_error(error))] * len(jobs)
         return settled
+
+    def _commit(self) -> None:
+        began = time.perf_counter()
+        self._connection.execute("COMMIT")
+        self._quick = time.perf_counter() - began < QUICK_S
 
     def _only(self, job: Job) -> Settled:
         """The only job needs no savepoint: when it fails, there is nothing to commit."""

@@ -65,7 +65,8 @@ class Held(Writer):
 
 
 @pytest.fixture
-async def writer(path: str) -> AsyncIterator[Held]:
+async def writer(path: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Held]:
+    monkeypatch.setattr("noetl.adapters.sqlite.writer.QUICK_S", 1_000.0)  # however busy the disk is
     made = Held(open_database(path))
     yield made
     made.gate.set()
@@ -230,6 +231,110 @@ async def test_closing_finishes_what_is_queued_and_refuses_more(path: str) -> No
     with pytest.raises(BackendError, match="closed"):
         await made.run(put("d"))
     await asyncio.to_thread(made.close)
+
+
+# Short jobs
+
+
+def where(connection: apsw.Connection) -> str:
+    put(threading.current_thread().name)(connection)
+    return threading.current_thread().name
+
+
+WRITES = "noetl-sqlite-writer"
+
+
+async def test_short_jobs_of_one_moment_are_one_transaction_of_the_loop_itself(
+    writer: Held, path: str
+) -> None:
+    before = writer.transactions
+    jobs = [writer.run(put(name), short=True) for name in "abc"]
+    found = await asyncio.gather(*jobs, writer.run(where, short=True))
+    assert found[-1] == threading.current_thread().name
+    assert writer.transactions == before + 1
+    assert names(path) == [threading.current_thread().name, "a", "b", "c"]
+
+
+async def test_other_jobs_are_for_the_thread_with_the_short_ones_that_came_before_them(
+    writer: Held, path: str
+) -> None:
+    found = await asyncio.gather(writer.run(where, short=True), writer.run(where))
+    assert [*found] == [WRITES, WRITES]
+    assert await writer.run(where, short=True) == threading.current_thread().name
+
+
+async def test_short_jobs_wait_behind_those_that_the_thread_has(writer: Held) -> None:
+    await writer.pause()
+    short = asyncio.create_task(writer.run(where, short=True))
+    await asyncio.sleep(0)
+    writer.gate.set()
+    assert await short == WRITES
+
+
+async def test_a_slow_disk_is_left_to_the_thread(writer: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("noetl.adapters.sqlite.writer.QUICK_S", 0.0)
+    assert await writer.run(where, short=True) == threading.current_thread().name
+    monkeypatch.setattr("noetl.adapters.sqlite.writer.QUICK_S", 1_000.0)
+    assert await writer.run(where, short=True) == WRITES  # which finds that it is quick again
+    assert await writer.run(where, short=True) == threading.current_thread().name
+
+
+async def test_the_loop_does_not_wait_for_another_process(writer: Held, path: str) -> None:
+    other = connect(path)
+    other.execute("BEGIN IMMEDIATE")
+    short = asyncio.create_task(writer.run(where, short=True))
+    for _ in range(2):  # it is asked for in this turn, and tried when the turn is over
+        await asyncio.sleep(0)
+    assert not short.done()
+    other.execute("ROLLBACK")
+    assert await short == WRITES
+    other.close()
+
+
+@pytest.mark.parametrize(
+    ("broken", "error"), [(conflict, Conflict), (wrong_sql, BackendError), (bug, ZeroDivisionError)]
+)
+@pytest.mark.parametrize("beside", [(), ("a", "b")])
+async def test_a_short_job_that_fails_is_undone_alone(
+    writer: Held, path: str, broken: Any, error: type[Exception], beside: tuple[str, ...]
+) -> None:
+    jobs = [writer.run(put(name), short=True) for name in beside]
+    outcomes = await asyncio.gather(writer.run(broken, short=True), *jobs, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [error, *(list for _ in beside)]
+    assert names(path) == [*beside]
+
+
+async def test_a_short_job_that_is_interrupted_leaves_nothing(writer: Held, path: str) -> None:
+    def interrupted(connection: apsw.Connection) -> None:
+        put("half")(connection)
+        raise KeyboardInterrupt
+
+    given_up = asyncio.create_task(writer.run(interrupted, short=True))
+    await asyncio.sleep(0)  # asked for, and not done before this turn is over
+    with pytest.raises(KeyboardInterrupt):
+        writer._end_moment()
+    given_up.cancel()
+    await writer.run(put("after"), short=True)
+    assert names(path) == ["after"]
+
+
+async def test_jobs_of_another_loop_are_answered_there(writer: Held, path: str) -> None:
+    here = asyncio.create_task(writer.run(where, short=True))
+    await asyncio.sleep(0)
+    found: list[str] = []
+    there = threading.Thread(target=lambda: found.append(asyncio.run(writer.run(where, short=True))))
+    there.start()
+    there.join()  # this loop's turn goes on until the other has its answer
+    assert [await here, *found] == [WRITES, WRITES]
+
+
+async def test_closing_finishes_what_this_moment_asked_for(path: str) -> None:
+    made = Held(open_database(path))
+    short = asyncio.create_task(made.run(put("a"), short=True))
+    await asyncio.sleep(0)
+    made.close()
+    await short
+    assert names(path) == ["a"]
 
 
 async def test_a_closed_store_says_so(path: str) -> None:
