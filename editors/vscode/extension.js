@@ -1,7 +1,10 @@
-// Starts `noetl lsp` for playbooks; all that is known of them is known there.
+// Starts `noetl lsp` for playbooks and shows their graphs; all that is known of them is known there.
 const vscode = require("vscode");
 const { LanguageClient } = require("vscode-languageclient/node");
 
+const TYPING_MS = 300;
+const panels = new Map(); // address of a text -> the view of its graph
+const timers = new Map();
 let client;
 
 function start() {
@@ -13,9 +16,53 @@ function start() {
   });
 }
 
+function restart() {
+  return (client ? client.stop() : Promise.resolve()).then(start);
+}
+
+// A text that cannot be read leaves the last picture where it is.
+async function draw(document) {
+  const panel = panels.get(document.uri.toString());
+  const uri = client.code2ProtocolConverter.asUri(document.uri);
+  const svg = await client.sendRequest("workspace/executeCommand", { command: "noetl.picture", arguments: [uri] });
+  if (panel && svg) panel.webview.html = page(svg);
+  else if (panel && !panel.webview.html) panel.webview.html = page("<p>This text is no playbook yet.</p>");
+}
+
+function page(body) {
+  const policy = "default-src 'none'; style-src 'unsafe-inline'";
+  const meta = `<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">`;
+  return `<!DOCTYPE html><html><head>${meta}</head><body>${body}</body></html>`;
+}
+
+function showGraph() {
+  const document = vscode.window.activeTextEditor?.document;
+  if (!document) return undefined;
+  const key = document.uri.toString();
+  if (panels.has(key)) panels.get(key).reveal(vscode.ViewColumn.Beside, true);
+  else {
+    const name = `Graph of ${document.uri.path.split("/").pop()}`;
+    const place = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
+    const panel = vscode.window.createWebviewPanel("noetl.graph", name, place, {});
+    panel.onDidDispose(() => panels.delete(key));
+    panels.set(key, panel);
+  }
+  return draw(document);
+}
+
+function drawSoon({ document }) {
+  const key = document.uri.toString();
+  clearTimeout(timers.get(key));
+  timers.delete(key);
+  if (panels.has(key)) timers.set(key, setTimeout(() => draw(document), TYPING_MS));
+}
+
 exports.activate = (context) => {
-  const restart = () => (client ? client.stop() : Promise.resolve()).then(start);
-  context.subscriptions.push(vscode.commands.registerCommand("noetl.restart", restart));
+  context.subscriptions.push(
+    vscode.commands.registerCommand("noetl.restart", restart),
+    vscode.commands.registerCommand("noetl.showGraph", showGraph),
+    vscode.workspace.onDidChangeTextDocument(drawSoon),
+  );
   return start();
 };
 

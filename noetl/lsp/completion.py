@@ -5,16 +5,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from noetl.dsl.template_scope import SCOPES, TRIGGER, TRIGGER_FIELDS
+from noetl.dsl.template_scope import ENGINE, SCOPES, TRIGGER, TRIGGER_FIELDS
 from noetl.dsl.templates.filters import FILTERS
 from noetl.dsl.yaml.source import parse
 from noetl.dsl.yaml.tree import Map, Value
 from noetl.lsp import names
 from noetl.lsp.cursor import Cursor, cursor_at, template_before
+from noetl.lsp.names import Owner
 from noetl.lsp.schema_reader import SchemaReader
 
 What = Literal["key", "word", "name", "filter"]
-_PATH = re.compile(r"([\w.]*)$")
+_PATH = re.compile(r"((?:[\w.]|\[\d+\])*)$")
 _FILTER = re.compile(r"\|\s*(\w*)$")
 FIELDS: Mapping[str, Mapping[str, str]] = {
     "output": {
@@ -31,8 +32,16 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "step": "whose end it is",
         "data": "output, error, loop",
     },
+    "output.error": {
+        "kind": "what went wrong: http, timeout, connect and others",
+        "message": "in words",
+        "code": "as the tool has it: a status, an exception, an SQL state",
+        "retryable": "whether it may go well the next time",
+        "details": "what else the tool said",
+    },
     TRIGGER: dict.fromkeys(sorted(TRIGGER_FIELDS), ""),
 }
+_OF_ITERATION = {"index": "which one, from 0", "count": "of how many", "parent": "the iteration around it"}
 OF_STEP = {
     "data": "what the step answered",
     "status": "ok or error",
@@ -67,17 +76,22 @@ class Completion:
         return f"{self.label}: " if self.what == "key" else self.label
 
 
+def seen(name: str, value: object) -> Completion:
+    """A field that the newest run had."""
+    return Completion(name, "name", f"in the newest run: {_shown(value)}")
+
+
 def completions(lines: Sequence[str], line: int, column: int, reader: SchemaReader) -> list[Completion]:
     """Everything that may be typed at a place."""
     template = template_before(lines, line, column)
     if template is not None:
-        return _in_template(template, _readable(lines, line))
+        return _in_template(template, _readable(lines, line), line)
     cursor = cursor_at(lines, line, column)
     if cursor is None:
         return []
     if cursor.key is None and isinstance(cursor.containers[-1], Map):
         return _keys(cursor, reader)
-    return _values(cursor, reader)
+    return _values(cursor, line, reader)
 
 
 def _readable(lines: Sequence[str], line: int) -> Value:
@@ -92,8 +106,8 @@ def _keys(cursor: Cursor, reader: SchemaReader) -> list[Completion]:
     return [Completion(key, "key", meaning) for key, meaning in found.items() if key not in here]
 
 
-def _values(cursor: Cursor, reader: SchemaReader) -> list[Completion]:
-    named = _named(cursor)
+def _values(cursor: Cursor, line: int, reader: SchemaReader) -> list[Completion]:
+    named = _named(cursor, line)
     if named is not None:
         return [Completion(name, "name", meaning) for name, meaning in named.items()]
     way = cursor.way if cursor.key is None else (*cursor.way, cursor.key)
@@ -101,14 +115,14 @@ def _values(cursor: Cursor, reader: SchemaReader) -> list[Completion]:
     return [Completion(word, "word", meaning) for word, meaning in words.items()]
 
 
-def _named(cursor: Cursor) -> Mapping[str, str] | None:
+def _named(cursor: Cursor, line: int) -> Mapping[str, str] | None:
     """Names of the document, where one of them is wanted."""
     root, key = cursor.root, cursor.key
     if key in ("entry_step", "final_step") or (key == "step" and "arcs" in cursor.way):
         return names.step_names(root)
     if key == "to":
-        step = names.of_step(root, cursor.way)
-        return dict.fromkeys(names.labels(step) if step is not None else [], "")
+        owner = names.owner_around(root, line)
+        return dict.fromkeys(names.labels(owner.body) if owner is not None else [], "")
     if key == "auth":
         return names.secret_names(root)
     here = cursor.containers[-1]
@@ -120,36 +134,63 @@ def _named(cursor: Cursor) -> Mapping[str, str] | None:
 # Inside {{ }}
 
 
-def _in_template(typed: str, root: Value) -> list[Completion]:
+def path_before(typed: str) -> list[str]:
+    """The parts of the path that is being typed, but for the last one."""
+    match = _PATH.search(typed)
+    return (match[1] if match else "").split(".")[:-1]
+
+
+def _in_template(typed: str, root: Value, line: int) -> list[Completion]:
     of_filter = _FILTER.search(typed)
     if of_filter is not None:
         return [Completion(name, "filter") for name in sorted(FILTERS)]
-    match = _PATH.search(typed)
-    way = (match[1] if match else "").split(".")[:-1]
-    fields = _first(root) if not way else _fields(way, root)
+    way, owner = path_before(typed), names.owner_around(root, line)
+    fields = _fields(way, root, owner, line) if way else _first(root, owner, line)
     return [Completion(name, "name", meaning) for name, meaning in fields.items()]
 
 
-def _first(root: Value) -> Mapping[str, str]:
-    scopes = {name: SCOPE_MEANINGS.get(name, "") for name in sorted({*SCOPES, TRIGGER})}
-    return {**names.step_names(root), **scopes}
+def _first(root: Value, owner: Owner | None, line: int) -> Mapping[str, str]:
+    labels = [] if owner is None else names.finished_labels(owner, line)
+    scopes = {name: SCOPE_MEANINGS.get(name, "") for name in sorted({*SCOPES - ENGINE, TRIGGER})}
+    return {**dict.fromkeys(labels, "a task before this one"), **names.step_names(root), **scopes}
 
 
-def _fields(way: list[str], root: Value) -> Mapping[str, str]:
+def _fields(way: list[str], root: Value, owner: Owner | None, line: int) -> Mapping[str, str]:
     first, rest = way[0], way[1:]
     if first == "workload":
         value = names.workload_at(root, rest)
         return {key: _shown(item) for key, item in value.items()} if isinstance(value, Map) else {}
     if first == "ctx":
-        return _below(names.ctx_names(root), rest)
-    if first == "keychain":
-        return names.secret_names(root) if not rest else {}
-    if first == "iter":
-        bound = {"index": "which one, from 0", "count": "of how many", "parent": "the iteration around it"}
-        return {**dict.fromkeys(names.iterator_names(root), "the item"), **bound} if not rest else {}
+        return _below(names.written_names(root, "ctx"), rest)
+    if owner is not None and first == "step":
+        return _below(names.written_names(owner.body, "step"), rest)
     if rest:
+        return FIELDS.get(".".join(way), {}) or _of_secret(way, root)
+    return _of_scope(first, root, owner) or _of_result(first, root, owner, line)
+
+
+def _of_scope(scope: str, root: Value, owner: Owner | None) -> Mapping[str, str]:
+    if scope == "keychain":
+        return names.secret_names(root)
+    if scope == "iter":
+        return {**dict.fromkeys(names.iterator_names(root), "the item"), **_OF_ITERATION}
+    if scope == "input" and owner is not None:
+        given = owner.body.get("input")
+        return {key: _shown(item) for key, item in given.items()} if isinstance(given, Map) else {}
+    return FIELDS.get(scope, {})
+
+
+def _of_result(name: str, root: Value, owner: Owner | None, line: int) -> Mapping[str, str]:
+    """What a task of this step, or else a step, has left."""
+    if owner is not None and name in names.finished_labels(owner, line):
+        return FIELDS["output"]
+    return OF_STEP if name in names.step_names(root) else {}
+
+
+def _of_secret(way: list[str], root: Value) -> Mapping[str, str]:
+    if way[0] != "keychain" or len(way) != 2 or way[1] not in names.secret_names(root):
         return {}
-    return FIELDS.get(first) or (OF_STEP if first in names.step_names(root) else {})
+    return {"value": "the secret, where it is a single one"}
 
 
 def _below(paths: Iterable[str], way: list[str]) -> Mapping[str, str]:
@@ -158,5 +199,5 @@ def _below(paths: Iterable[str], way: list[str]) -> Mapping[str, str]:
     return {part[len(way)]: "" for part in parts if part[: len(way)] == way and len(part) > len(way)}
 
 
-def _shown(value: Value) -> str:
+def _shown(value: object) -> str:
     return repr(value)[:60]

@@ -12,7 +12,9 @@ from noetl.dsl.yaml.source import parse
 from noetl.dsl.yaml.tree import Map, Seq, Value
 
 MARK = "noetl_cursor_here"
-TEMPLATE_OPENS, TEMPLATE_CLOSES = "{{", "}}"
+TEMPLATES = (("{{", "}}"), ("{%", "%}"))
+VALUE_LINES = 50  # of a value that is looked through for the opening of a template
+_KEY = re.compile(r"\s*(?:- +)?[\w.\"'/-]+\s*:(?:\s|$)")
 _TYPED = re.compile(r"[\w./@-]*$")
 _REST = re.compile(r"[\w./@-]*")
 Way = tuple[str | int, ...]
@@ -35,11 +37,19 @@ class Cursor:
 
 def template_before(lines: Sequence[str], line: int, column: int) -> str | None:
     """What stands between the opening of a template and the cursor; None outside of templates."""
-    before = lines[line][:column]
-    opened = before.rfind(TEMPLATE_OPENS)
-    if opened < 0 or TEMPLATE_CLOSES in before[opened:]:
+    before = "\n".join([*_of_one_value(lines, line), lines[line][:column]])
+    opened, closing = max((before.rfind(opening), closing) for opening, closing in TEMPLATES)
+    if opened < 0 or closing in before[opened:]:
         return None
-    return before[opened + len(TEMPLATE_OPENS) :]
+    return before[opened + len(closing) :]
+
+
+def _of_one_value(lines: Sequence[str], line: int) -> Sequence[str]:
+    """The lines above one that may belong to the same value: up to the next key."""
+    first = line
+    while first > 0 and line - first < VALUE_LINES and not _KEY.match(lines[first]):
+        first -= 1
+    return lines[first:line]
 
 
 def cursor_at(lines: Sequence[str], line: int, column: int) -> Cursor | None:

@@ -16,6 +16,7 @@ from noetl.lsp.cursor import template_before
 LINES_MAX, CHARACTERS_MAX = 20, 1_000
 SCOPES = ("workload", "ctx")
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+|\[\d+\])*")
+_TYPED = re.compile(rf"({_PATH.pattern})\.\w*$")
 _PART = re.compile(r"\w+|\[\d+\]")
 
 
@@ -57,6 +58,15 @@ def expression_at(lines: Sequence[str], line: int, column: int, root: Value) -> 
     parts = [part for part in _PART.finditer(path.group()) if path.start() + part.start() <= column]
     whole = path.group()[: parts[-1].end()]
     return f"{whole}.data" if whole in steps else whole
+
+
+def mapping_before(lines: Sequence[str], line: int, column: int, root: Value) -> str | None:
+    """What the newest run is asked for while a field is typed: the path up to that field."""
+    template = template_before(lines, line, column)
+    path = None if template is None else _TYPED.search(template)
+    if path is None or _PART.match(path[1])[0] not in (*SCOPES, *names.step_names(root)):  # type: ignore[index]
+        return None
+    return path[1]
 
 
 def _covers(match: "re.Match[str]", column: int) -> bool:

@@ -2,16 +2,47 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from noetl.dsl.yaml.tree import Map, Seq, Value
 
-_CTX = re.compile(r"^ctx\.([\w.]+)$")
+_WRITTEN = re.compile(r"^(ctx|step|iter)\.([\w.]+)$")
 
 
 def steps(root: Value) -> list[Map]:
     """The steps that can be read."""
     workflow = root.get("workflow") if isinstance(root, Map) else None
     return [step for step in workflow if isinstance(step, Map)] if isinstance(workflow, Seq) else []
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """What has tasks of its own, a step or a block of the workbook, and the line where it begins, from 0."""
+
+    body: Map
+    line: int
+
+
+def owners(root: Value) -> list[Owner]:
+    """Everything that has tasks, in the order of the document."""
+    workbook = root.get("workbook") if isinstance(root, Map) else None
+    blocks: list[Owner] = []
+    if isinstance(workbook, Map):
+        blocks = [
+            Owner(body, workbook.at_key(name).line - 1)
+            for name, body in workbook.items()
+            if isinstance(body, Map)
+        ]
+    elif isinstance(workbook, Seq):
+        blocks = [Owner(body, body.mark.line - 1) for body in workbook if isinstance(body, Map)]
+    found = [*blocks, *(Owner(step, step.mark.line - 1) for step in steps(root))]
+    return sorted(found, key=lambda owner: owner.line)
+
+
+def owner_around(root: Value, line: int) -> Owner | None:
+    """What a line belongs to."""
+    before = [owner for owner in owners(root) if owner.line <= line]
+    return before[-1] if before else None
 
 
 def step_names(root: Value) -> dict[str, str]:
@@ -31,6 +62,12 @@ def tasks(step: Map) -> list[Map]:
     tool = step.get("tool")
     listed = tool if isinstance(tool, Seq) else [tool]
     return [item for item in listed if isinstance(item, Map)]
+
+
+def finished_labels(owner: Owner, line: int) -> list[str]:
+    """The labels of the tasks before the one that a line belongs to."""
+    before = [task for task in tasks(owner.body) if task.mark.line - 1 <= line][:-1]
+    return [task["name"] for task in before if isinstance(task.get("name"), str)]
 
 
 def block_names(root: Value) -> dict[str, str]:
@@ -63,17 +100,17 @@ def workload_at(root: Value, way: list[str]) -> Value:
     return value
 
 
-def ctx_names(value: Value) -> Iterator[str]:
-    """Every name under ctx that some `set` or `reduce` writes."""
+def written_names(value: Value, scope: str) -> Iterator[str]:
+    """Every name under a scope that some `set` or `reduce` writes."""
     if isinstance(value, Map):
         for key, item in value.items():
-            match = _CTX.match(key)
-            if match:
-                yield match[1]
-            yield from ctx_names(item)
+            match = _WRITTEN.match(key)
+            if match and match[1] == scope:
+                yield match[2]
+            yield from written_names(item, scope)
     elif isinstance(value, Seq):
         for item in value:
-            yield from ctx_names(item)
+            yield from written_names(item, scope)
 
 
 def iterator_names(value: Value) -> Iterator[str]:
@@ -86,12 +123,3 @@ def iterator_names(value: Value) -> Iterator[str]:
     elif isinstance(value, Seq):
         for item in value:
             yield from iterator_names(item)
-
-
-def of_step(root: Value, way: tuple[str | int, ...]) -> Map | None:
-    """The step that a way leads into."""
-    if len(way) < 2 or way[0] != "workflow" or not isinstance(way[1], int):
-        return None
-    workflow = root.get("workflow") if isinstance(root, Map) else None
-    step = workflow[way[1]] if isinstance(workflow, Seq) and way[1] < len(workflow) else None
-    return step if isinstance(step, Map) else None

@@ -1,16 +1,22 @@
 """Where a step or a label is defined and used, so that one can go there and give it another name."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from typing import Literal
 
 from noetl.dsl.diagnostic import Mark
+from noetl.dsl.grammar.playbook import RESERVED_NAMES
+from noetl.dsl.templates.limits import TemplateError
+from noetl.dsl.templates.syntax import tokens
 from noetl.dsl.yaml.source import parse
 from noetl.dsl.yaml.tree import Map, Seq, Value
 from noetl.lsp import names
 from noetl.lsp.hover import word_at
 
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
+_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 NAME = re.compile(r"[A-Za-z]\w*\Z")
 
 
@@ -36,37 +42,88 @@ class Symbol:
 
 def definition(lines: Sequence[str], line: int, column: int) -> Place | None:
     """Where the name under the cursor is defined."""
-    word, root = word_at(lines[line], column), parse("\n".join(lines)).tree
-    step = _step_around(root, line)
-    marks = [*_label_marks(step, word), *_step_marks(root, word)]
-    return _place(lines, marks[0], word) if marks else None
+    target = _target(lines, line, column)
+    marks = [] if target is None else _defined(target)
+    return _place(lines, marks[0], target.name) if target is not None and marks else None
 
 
 def occurrences(lines: Sequence[str], line: int, column: int) -> list[Place]:
     """Every place where the step or label under the cursor is named."""
-    word, root = word_at(lines[line], column), parse("\n".join(lines)).tree
-    step = _step_around(root, line)
-    if step is not None and word in names.labels(step):
-        span = next(symbol for symbol in symbols(lines) if symbol.name == step.get("step"))
-        marks = [*_label_marks(step, word), *_marks_of(step, word, ("to",))]
-        within: range = range(span.first, span.last + 1)
-    elif word in names.step_names(root):
-        marks = [*_step_marks(root, word), *_marks_of(root, word, ("entry_step", "final_step"))]
-        marks += [mark for arc in _arcs(root) if arc.get("step") == word for mark in [arc.at("step")]]
-        within = range(len(lines))
-    else:
+    target = _target(lines, line, column)
+    if target is None:
         return []
-    written = [place for mark in marks if (place := _place(lines, mark, word)) is not None]
-    return sorted(
-        {*written, *_in_templates(lines, word, within)}, key=lambda place: (place.line, place.column)
-    )
+    marks = [*_defined(target), *_uses(target)]
+    written = [place for mark in marks if (place := _place(lines, mark, target.name)) is not None]
+    return sorted({*written, *_in_templates(lines, target)}, key=lambda place: (place.line, place.column))
+
+
+def refusal(lines: Sequence[str], line: int, column: int, name: str) -> str | None:
+    """Why the name under the cursor cannot become another one."""
+    target = _target(lines, line, column)
+    if not NAME.match(name):
+        return f"{name!r} is no name: letters, digits and _, a letter first"
+    if name in RESERVED_NAMES:
+        return f"'{name}' means something else in templates"
+    if target is not None and name != target.name and name in target.beside:
+        return f"there is another {target.what} '{name}'"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A step, or a label of one owner of tasks: where it can be named, and the names beside it."""
+
+    what: Literal["step", "label"]
+    name: str
+    root: Value
+    owner: Map | None  # of a label
+    beside: frozenset[str]
+    lines: frozenset[int]
+
+
+def _target(lines: Sequence[str], line: int, column: int) -> _Target | None:
+    word, root = word_at(lines[line], column), parse("\n".join(lines)).tree
+    steps, owner = names.step_names(root), names.owner_around(root, line)
+    if word in steps:
+        own = [_lines_of(lines, root, one) for one in names.owners(root) if word in names.labels(one.body)]
+        readers = frozenset(range(len(lines))).difference(*own)  # there the label hides the step
+        step = _Target("step", word, root, None, frozenset(steps), readers)
+        here = [_place(lines, mark, word) for mark in (*_defined(step), *_uses(step))]
+        named = any(one is not None and one.line == line and one.column <= column for one in here)
+        if line in readers or named:
+            return step
+    if owner is None or word not in names.labels(owner.body):
+        return None
+    beside = frozenset(names.labels(owner.body))
+    return _Target("label", word, root, owner.body, beside, frozenset(_lines_of(lines, root, owner)))
+
+
+def _lines_of(lines: Sequence[str], root: Value, owner: names.Owner) -> range:
+    """The lines of a step or block: up to the next one, or the next key of the document."""
+    later = [other.line for other in names.owners(root) if other.line > owner.line]
+    end = _end_of_section(lines, owner.line)
+    return range(owner.line, min([end, *later]))
+
+
+def _defined(target: _Target) -> list[Mark]:
+    if target.owner is not None:
+        return _label_marks(target.owner, target.name)
+    return _step_marks(target.root, target.name)
+
+
+def _uses(target: _Target) -> list[Mark]:
+    """Where a step or label is named as a value."""
+    if target.owner is not None:
+        return list(_marks_of(target.owner, target.name, ("to",)))
+    arcs = [arc.at("step") for arc in _arcs(target.root) if arc.get("step") == target.name]
+    return [*_marks_of(target.root, target.name, ("entry_step", "final_step")), *arcs]
 
 
 def symbols(lines: Sequence[str]) -> list[Symbol]:
     """The steps of a document with their tasks, for outlines and folding."""
     found = names.steps(parse("\n".join(lines)).tree)
     begins = [step.mark.line - 1 for step in found]
-    end = _end_of_workflow(lines, begins)
+    end = _end_of_section(lines, begins[-1]) if begins else len(lines)
     result = []
     for step, first, after in zip(found, begins, [*begins[1:], end], strict=True):
         last = _last_line(lines, first, after)
@@ -79,28 +136,21 @@ def symbols(lines: Sequence[str]) -> list[Symbol]:
     return result
 
 
-def _end_of_workflow(lines: Sequence[str], begins: list[int]) -> int:
+def _end_of_section(lines: Sequence[str], line: int) -> int:
     """The line of the next key of the document, or the end of it."""
-    start = begins[-1] + 1 if begins else len(lines)
-    return next((n for n in range(start, len(lines)) if re.match(r"[A-Za-z]", lines[n])), len(lines))
+    return next((n for n in range(line + 1, len(lines)) if re.match(r"[A-Za-z]", lines[n])), len(lines))
 
 
 def _last_line(lines: Sequence[str], first: int, after: int) -> int:
     return next((n for n in range(after - 1, first, -1) if lines[n].strip()), first)
 
 
-def _step_around(root: Value, line: int) -> Map | None:
-    around = [step for step in names.steps(root) if step.mark.line - 1 <= line]
-    return around[-1] if around else None
-
-
 def _step_marks(root: Value, name: str) -> list[Mark]:
     return [step.at("step") for step in names.steps(root) if step.get("step") == name]
 
 
-def _label_marks(step: Map | None, name: str) -> list[Mark]:
-    listed = names.tasks(step) if step is not None else []
-    return [task.at("name") for task in listed if task.get("name") == name]
+def _label_marks(owner: Map, name: str) -> list[Mark]:
+    return [task.at("name") for task in names.tasks(owner) if task.get("name") == name]
 
 
 def _arcs(root: Value) -> Iterator[Map]:
@@ -128,9 +178,27 @@ def _place(lines: Sequence[str], mark: Mark, name: str) -> Place | None:
     return Place(mark.line - 1, column, len(name)) if column >= 0 else None
 
 
-def _in_templates(lines: Sequence[str], name: str, within: range) -> Iterator[Place]:
-    reads = re.compile(rf"(?<![\w.'\"]){re.escape(name)}(?=\s*[.\[])")
-    for number in within:
-        for template in _TEMPLATE.finditer(lines[number]):
-            for match in reads.finditer(template.group()):
-                yield Place(number, template.start() + match.start(), len(name))
+def _in_templates(lines: Sequence[str], target: _Target) -> Iterator[Place]:
+    text = "\n".join(lines)
+    begins = [0, *accumulate(len(line) + 1 for line in lines)]
+    for template in _TEMPLATE.finditer(text):
+        for offset in _reads(template.group(), target.name):
+            line = bisect_right(begins, template.start() + offset) - 1
+            if line in target.lines:
+                yield Place(line, template.start() + offset - begins[line], len(target.name))
+
+
+def _reads(template: str, name: str) -> list[int]:
+    """Where a template reads a name: no attribute, no keyword, no part of a text."""
+    try:
+        spoken = [token for token in tokens(template) if token.kind != "whitespace"]
+    except TemplateError:
+        return []
+    around = zip(
+        ["", *(one.text for one in spoken)], spoken, [*(one.text for one in spoken[1:]), ""], strict=False
+    )
+    return [
+        token.start
+        for before, token, after in around
+        if (token.kind, token.text) == ("name", name) and before != "." and after != "="
+    ]

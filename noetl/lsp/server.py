@@ -14,21 +14,22 @@ from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
 from noetl import __version__
+from noetl.drawings import svg
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.dsl.grammar.editor_schema import playbook_schema
 from noetl.dsl.load import Loaded
-from noetl.dsl.net.diagram import graph, sketch
+from noetl.dsl.net.diagram import Sketch, graph, sketch
 from noetl.dsl.tool_kind import Kinds
 from noetl.dsl.yaml.source import parse
 from noetl.errors import PlaybookError
 from noetl.lsp import completion, hover, navigation, quick_fixes
-from noetl.lsp.last_value import Look, expression_at, nothing_seen, path_of, shown
+from noetl.lsp.last_value import Look, expression_at, mapping_before, nothing_seen, path_of, shown
 from noetl.lsp.navigation import Place, Symbol
 from noetl.lsp.schema_reader import SchemaReader
 
 Check = Callable[[str], Loaded | None]  # None: the text is not that of a playbook
 TYPING_S = 0.03  # a pause this long in the typing, and findings are told
-GRAPH = "noetl.graph"
+GRAPH, PICTURE = "noetl.graph", "noetl.picture"
 BEGINNING_WORDS = 3  # of a text of which nobody can tell yet what it will be
 SEVERITIES = {
     "error": types.DiagnosticSeverity.Error,
@@ -146,6 +147,7 @@ def language_server(check: Check, kinds: Kinds, look: Look = nothing_seen) -> Pl
     _propose(server)
     _navigate(server)
     _repair(server)
+    _draw(server)
     return server
 
 
@@ -167,19 +169,13 @@ def _propose(server: PlaybookServer) -> None:
     options = types.CompletionOptions(trigger_characters=[".", " ", "|"])
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, options)
-    def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
+    async def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
         if not server.helps(params.text_document):
             return []
-        found = completion.completions(*server.place(params), server.reader)
-        return [
-            types.CompletionItem(
-                label=item.label,
-                kind=KINDS[item.what],
-                insert_text=item.text,
-                documentation=item.meaning or None,
-            )
-            for item in found
-        ]
+        place = server.place(params)
+        said = completion.completions(*place, server.reader)
+        seen = await _fields_seen(server, *place)
+        return [_proposal(item) for item in {item.label: item for item in (*seen, *said)}.values()]
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def explain(params: types.HoverParams) -> types.Hover | None:
@@ -189,6 +185,23 @@ def _propose(server: PlaybookServer) -> None:
         parts = [hover.hover(*place, server.reader, server.kinds), await _last_seen(server, *place)]
         text = "\n\n".join(part for part in parts if part)
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text)) if text else None
+
+
+def _proposal(item: completion.Completion) -> types.CompletionItem:
+    return types.CompletionItem(
+        label=item.label, kind=KINDS[item.what], insert_text=item.text, documentation=item.meaning or None
+    )
+
+
+async def _fields_seen(
+    server: PlaybookServer, lines: list[str], line: int, column: int
+) -> list[completion.Completion]:
+    """The fields that the newest run had of the mapping whose field is typed."""
+    root = parse("\n".join(lines)).tree
+    path, expression = path_of(root), mapping_before(lines, line, column, root)
+    last = await server.look(path, expression) if path is not None and expression is not None else None
+    fields = last.value if last is not None and isinstance(last.value, dict) else {}
+    return [completion.seen(name, value) for name, value in fields.items() if name.isidentifier()]
 
 
 async def _last_seen(server: PlaybookServer, lines: list[str], line: int, column: int) -> str | None:
@@ -214,10 +227,9 @@ def _navigate(server: PlaybookServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_RENAME)
     def renamed(params: types.RenameParams) -> types.WorkspaceEdit | None:
-        if not navigation.NAME.match(params.new_name):
-            raise JsonRpcInvalidParams(
-                f"{params.new_name!r} is no name: letters, digits and _, a letter first"
-            )
+        why_not = navigation.refusal(*server.place(params), params.new_name)
+        if why_not is not None:
+            raise JsonRpcInvalidParams(why_not)
         places, uri = navigation.occurrences(*server.place(params)), params.text_document.uri
         edits = [types.TextEdit(server.range(uri, place), params.new_name) for place in places]
         return types.WorkspaceEdit(changes={uri: edits}) if edits else None
@@ -248,11 +260,24 @@ def _repair(server: PlaybookServer) -> None:
         unique = {action.title: action for action in actions if action is not None}
         return list(unique.values())
 
-    @server.command(GRAPH)
-    def draw(uri: str) -> object:
-        """The graph of an open playbook as data; None when it cannot be read."""
+
+def _draw(server: PlaybookServer) -> None:
+    def drawing(uri: str) -> Sketch | None:
         loaded = server.loaded(server.workspace.get_text_document(uri))
-        return None if loaded is None or loaded.playbook is None else graph(sketch(loaded.playbook))
+        playbook = None if loaded is None else loaded.playbook
+        return sketch(playbook) if playbook is not None and playbook.steps else None
+
+    @server.command(GRAPH)
+    def as_data(uri: str) -> object:
+        """The graph of an open playbook; None when it cannot be read."""
+        drawn = drawing(uri)
+        return None if drawn is None else graph(drawn)
+
+    @server.command(PICTURE)
+    def as_picture(uri: str) -> object:
+        """The same as SVG."""
+        drawn = drawing(uri)
+        return None if drawn is None else svg.render(drawn)
 
 
 def _action(uri: str, finding: Diagnostic, lines: list[str], kinds: Kinds) -> types.CodeAction | None:

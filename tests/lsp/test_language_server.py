@@ -129,6 +129,113 @@ def test_names_inside_a_template_are_offered(editor: Editor) -> None:
     assert {"default", "length", "tojson"} <= book.proposals("{{ y | d|").keys()
 
 
+WIDE = """\
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: wide, path: tests/wide}
+keychain:
+  - {name: key, kind: env, env: WIDE_KEY}
+workbook:
+  price:
+    tool:
+      - {name: net, kind: noop, output: 1}
+      - {name: gross, kind: noop, output: "{{ net.data }}"}
+workflow:
+  - step: load
+    input: {day: "2026-01-31"}
+    tool:
+      - {name: rows, kind: noop, output: 1}
+      - name: keep
+        kind: noop
+        output: "{{ HERE }}"
+        set: {step.kept: "{{ output.data }}"}
+      - {name: price, kind: workbook, block: price}
+    next: {arcs: [{step: total, when: "{{ event.ok and load.data }}"}]}
+  - step: total
+    tool:
+      - {name: rows, kind: noop, output: 1}
+      - name: text
+        kind: noop
+        output: |
+          {% for row in load.data %}
+            {{ row }} and {{
+               load.status }} of load.data in {{ dict(load=1) }} {{ rows.data }}
+          {% endfor %}
+"""
+
+
+@pytest.mark.parametrize(
+    "typed, wanted",
+    [
+        ("", {"rows", "load", "total", "input"}),
+        ("rows.", {"data", "status", "error"}),
+        ("input.", {"day"}),
+        ("keychain.", {"key"}),
+        ("keychain.key.", {"value"}),
+        ("output.error.", {"kind", "message", "retryable"}),
+        ("step.", {"kept"}),
+    ],
+)
+def test_labels_and_fields_are_offered_where_they_can_be_read(
+    editor: Editor, typed: str, wanted: set[str]
+) -> None:
+    book = editor.open(WIDE.replace("HERE", typed), f"file:///wide{typed}.yaml")
+    offered = book.proposals(f'kind: noop\n        output: "{{{{ {typed}|')
+    assert wanted <= offered.keys()
+    assert not {"keep", "net", "_task"} & offered.keys()  # not finished yet, of a block, of the engine
+
+
+def test_a_template_over_several_lines_is_one(editor: Editor) -> None:
+    book = editor.open(WIDE.replace("HERE", "1"), "file:///lines.yaml")
+    assert {"data", "status"} <= book.proposals("               load.|status").keys()
+    assert "step **load**" in book.hover("for row in lo|ad.data")
+    assert book.proposals("            {{ row }} an|d {{") == {}
+
+
+def renamed(editor: Editor, place: str, name: str) -> str:
+    book = editor.open(WIDE.replace("HERE", "rows.data"), f"file:///{name}-of-{len(place)}.yaml")
+    edit = editor.ask("textDocument/rename", {**book.at(place), "newName": name})
+    return book.edited(edit["changes"][book.uri])
+
+
+def test_renaming_a_step_reaches_templates_over_several_lines_and_no_other_words(editor: Editor) -> None:
+    expected = WIDE.replace("HERE", "rows.data").replace("step: load", "step: fetch")
+    for old, new in (
+        ("ok and load.", "ok and fetch."),
+        ("in load.data %}", "in fetch.data %}"),
+        ("load.status", "fetch.status"),
+    ):
+        expected = expected.replace(old, new)
+    assert renamed(editor, "- step: lo|ad", "fetch") == expected
+    assert renamed(editor, "ok and lo|ad", "fetch") == expected
+
+
+def test_labels_are_renamed_in_their_step_or_block_alone(editor: Editor) -> None:
+    text = WIDE.replace("HERE", "rows.data")
+    first, second = text.split("  - step: total")
+    assert renamed(editor, "- {name: ro|ws", "lines") == (
+        first.replace("name: rows", "name: lines").replace("{{ rows.", "{{ lines.")
+        + "  - step: total"
+        + second
+    )
+    assert renamed(editor, "- {name: n|et", "base") == (
+        text.replace("name: net", "name: base").replace("{{ net.", "{{ base.")
+    )
+
+
+@pytest.mark.parametrize(
+    "place, name, why",
+    [
+        ("- step: lo|ad", "total", "another step 'total'"),
+        ("- {name: ro|ws", "keep", "another label 'keep'"),
+        ("- step: lo|ad", "workload", "means something else"),
+    ],
+)
+def test_a_name_that_is_taken_is_refused(editor: Editor, place: str, name: str, why: str) -> None:
+    with pytest.raises(RuntimeError, match=why):
+        renamed(editor, place, name)
+
+
 def test_keys_kinds_and_names_say_what_they_mean(editor: Editor) -> None:
     book = editor.open(BOOK, "file:///hover.yaml")
     assert "ordered list" in book.hover("    to|ol:\n")
@@ -212,6 +319,13 @@ def test_the_graph_of_an_open_playbook_can_be_drawn(editor: Editor) -> None:
     book = editor.open(BOOK, "file:///graph.yaml")
     drawn = editor.ask("workspace/executeCommand", {"command": "noetl.graph", "arguments": [book.uri]})
     assert [step["step"] for step in drawn["steps"]] == ["fetch", "report"]
+    picture = editor.ask("workspace/executeCommand", {"command": "noetl.picture", "arguments": [book.uri]})
+    assert picture.startswith("<svg")
+    assert "<title>report</title>" in picture
+    book.type("kind: Playbook\n")
+    assert (
+        editor.ask("workspace/executeCommand", {"command": "noetl.picture", "arguments": [book.uri]}) is None
+    )
 
 
 def test_a_long_playbook_is_checked_within_moments(editor: Editor) -> None:
@@ -286,6 +400,9 @@ def test_hover_shows_what_the_newest_run_had(tmp_path: Path) -> None:
     assert len(step) < 1_500
     assert "```json\n500\n```" in count
     assert '"Bergen"' in city
+    book.type(RUN.replace("ctx.count }} of", "load.data. }} of"))
+    assert set(book.proposals("{{ load.data.|")) == {"rows", "said"}
+    book.type(RUN)
     assert "completed" in city
     assert "```json\n3\n```" in item
     assert "newest run" in said

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from noetl import __version__
 from noetl.cli.main import COMMANDS
+from noetl.lsp.server import PICTURE
 
 FOLDER = Path(__file__).resolve().parents[2] / "editors" / "vscode"
 PACKAGE = json.loads((FOLDER / "package.json").read_text())
-CODE = (FOLDER / PACKAGE["main"]).read_text()
+CODE = (FOLDER / "extension.js").read_text()
 
 
 def test_it_starts_a_command_that_exists() -> None:
@@ -20,6 +21,19 @@ def test_what_it_declares_it_uses() -> None:
     declared = PACKAGE["contributes"]
     assert all(f'"{name.partition(".")[2]}"' in CODE for name in declared["configuration"]["properties"])
     assert all(f'registerCommand("{entry["command"]}"' in CODE for entry in declared["commands"])
+
+
+def test_what_is_packed_is_what_it_builds() -> None:
+    """npm alone builds and packs it: one file without the libraries' folders."""
+    built = PACKAGE["main"].removeprefix("./")
+    assert "esbuild extension.js --bundle" in PACKAGE["scripts"]["vscode:prepublish"]
+    assert f"--outfile={built}" in PACKAGE["scripts"]["vscode:prepublish"]
+    assert built in PACKAGE["files"]
+    assert "dependencies" not in PACKAGE
+
+
+def test_the_picture_that_it_asks_for_is_a_command_of_the_server() -> None:
+    assert f'command: "{PICTURE}"' in CODE
 
 
 def test_it_is_of_this_release() -> None:
