@@ -70,6 +70,15 @@ def _seconds(value: Any) -> float:
     return number
 
 
+def _span(value: Any) -> int:
+    from noetl.ports.time_span import read_span
+
+    milliseconds = read_span(_text(value))
+    if not milliseconds:
+        raise ValueError("a span of time above 0s")
+    return milliseconds
+
+
 def _networks(value: Any) -> tuple[str, ...]:
     from noetl.ports.network import read_allowed
 
@@ -166,6 +175,11 @@ SETTINGS: tuple[Setting, ...] = (
         "How much is kept of what the tasks of one execution print.",
         32 * 1024 * 1024,
     ),
+    Setting(
+        "retention",
+        _span,
+        "How long servers keep executions that have ended, as in 30d; for ever when unset.",
+    ),
     Setting("lease_s", _seconds, "Seconds after which work of a silent worker may be taken over.", 30.0),
     Setting(
         "allow_networks",
@@ -223,6 +237,7 @@ class Settings:
     concurrency: int = 32
     task_log_bytes: int = 4 * 1024 * 1024
     execution_log_bytes: int = 32 * 1024 * 1024
+    retention: int | None = None  # milliseconds
     lease_s: float = 30.0
     allow_networks: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()

@@ -17,6 +17,8 @@ from noetl.adapters.sqlite.store import SqliteStore
 from noetl.control import sweep
 from noetl.control.front.front import Fleet, LocalFront
 from noetl.control.leases import WorkerLeases
+from noetl.control.retention import LOOK_S as LOOK_FOR_OLD_S
+from noetl.control.retention import Retention
 from noetl.control.worker_api import EngineWorkerApi
 from noetl.core.program.program import Program, compile_program
 from noetl.dsl.load import load_accepted
@@ -200,7 +202,7 @@ async def _clockwork(
     notifications = (sweep.NOTIFICATIONS_S, plane.front.send_due)
     triggers = (sweep.TRIGGERS_S, plane.front.fire_due)
     objects = (sweep.OBJECTS_S, plane.front.watch_objects)
-    jobs = (schedules, notifications, triggers, objects, *also)
+    jobs = (schedules, notifications, triggers, objects, *_retention(plane), *also)
     task = asyncio.create_task(sweep.serve(plane.engine, worker_api, jobs))
     try:
         yield
@@ -210,6 +212,14 @@ async def _clockwork(
             await task
         await plane.front.finish_sending()
         await plane.engine.close()
+
+
+def _retention(plane: Plane) -> list[tuple[float, sweep.Work]]:
+    """What forgets what has ended, where a server is told how long to keep it."""
+    if plane.settings.retention is None:
+        return []
+    retention = Retention(plane.store, plane.results, plane.settings.retention)
+    return [(LOOK_FOR_OLD_S, lambda: retention.look(plane.engine.now()))]
 
 
 def _soon(work: Callable[[], None]) -> None:

@@ -1,5 +1,6 @@
 """Lists over PostgreSQL with many ended executions: what is rare among them is found by an index."""
 
+from noetl.adapters.postgres.statements import SQL
 from noetl.adapters.postgres.store import PostgresStore
 from noetl.ports.store import Find
 from tests.conformance.stores import Ground, emptied
@@ -40,6 +41,8 @@ async def test_what_is_rare_is_listed_without_reading_every_execution(ground: Gr
         assert len((await direct.executions(find)).items) == count, name
         plan = await direct.database.fetch(f"explain {statement}", *values)
         told[name] = "\n".join(line[0] for line in plan)
+    plan = await direct.database.fetch(f"explain {SQL['ended']}", 3, "", 100)
+    assert "executions_by_end" in "".join(line[0] for line in plan)
     every = ("Seq Scan on executions", "using executions_pkey")
     assert [name for name, plan in told.items() if any(how in plan for how in every)] == [], told
     [mode] = await direct.database.fetch("show plan_cache_mode")

@@ -82,6 +82,8 @@ def test_numbers_from_the_environment_are_numbers(project: Path, home: Path) -> 
         ("NOETL_PORT", "70000", ["port number", "'70000'"]),
         ("NOETL_CONCURRENCY", "0", ["concurrency", "at least 1"]),
         ("NOETL_LEASE_S", "-1", ["lease_s", "above 0"]),
+        ("NOETL_RETENTION", "soon", ["retention", "soon", "30d"]),
+        ("NOETL_RETENTION", "0d", ["retention", "above 0s"]),
         ("NOETL_LEASE_S", "nan", ["lease_s", "above 0"]),
         ("NOETL_POOL", "  ", ["pool", "a text"]),
     ],

@@ -475,19 +475,26 @@ with over as materialized (
 select id from over
 
 -- name: delete
--- Families are looked at here, not only before: a retry that began meanwhile keeps what it refers to.
-with recursive family (wanted, member, parent, retry_of, chain) as (
-  select execution_id, execution_id, parent, retry_of, chain from executions where execution_id = any ($1::text[])
+-- Families are looked at here, not only before: a retry that began meanwhile keeps what it refers to. Once all of
+-- them together, then from those who live to everyone they are related to. What another deletes is left to it.
+with recursive family (member, parent, retry_of, chain, ended_at) as (
+  select execution_id, parent, retry_of, chain, ended_at from executions where execution_id = any ($1::text[])
   union
-  select f.wanted, e.execution_id, e.parent, e.retry_of, e.chain from family f join executions e
+  select e.execution_id, e.parent, e.retry_of, e.chain, e.ended_at from family f join executions e
   on e.execution_id = f.parent or e.execution_id = f.retry_of or e.parent = f.member or e.retry_of = f.member
     or e.execution_id = f.chain or e.chain = f.member
-), alive as materialized (
-  select distinct f.wanted from family f join executions e on e.execution_id = f.member
-  where e.ended_at is null or e.ended_at > $2::bigint
+), kept (member, parent, retry_of, chain) as (
+  select member, parent, retry_of, chain from family where ended_at is null or ended_at > $2::bigint
+  union
+  select e.execution_id, e.parent, e.retry_of, e.chain from kept k join executions e
+  on e.execution_id = k.parent or e.execution_id = k.retry_of or e.parent = k.member or e.retry_of = k.member
+    or e.execution_id = k.chain or e.chain = k.member
+), free as materialized (
+  select id from executions e where execution_id = any ($1::text[]) and ended_at is not null
+    and not exists (select from kept where member = e.execution_id)
+  for update skip locked
 ), gone as (
-  delete from executions where execution_id = any ($1::text[]) and ended_at is not null
-    and execution_id not in (select wanted from alive)
+  delete from executions where id in (select id from free)
   returning id, execution_id
 ), logs as (
   delete from log where execution in (select id from gone)

@@ -190,9 +190,13 @@ def trim(
 def delete(connection: apsw.Connection, execution_ids: Sequence[str], before: int) -> list[str]:
     """Forget executions whose whole family was over at a moment; a retry may have begun since."""
     deleted = []
+    over: dict[str, bool] = {}  # each family is asked for once
     for execution_id in execution_ids:
-        family = [store.Outline(*row) for row in fetch(connection, sql.FAMILY, (execution_id,))]
-        if not store.family_over(family, before):
+        if execution_id not in over:
+            family = [store.Outline(*row) for row in fetch(connection, sql.FAMILY, (execution_id,))]
+            over[execution_id] = store.family_over(family, before)
+            over |= {member.execution_id: over[execution_id] for member in family}
+        if not over[execution_id]:
             continue
         number = fetch(connection, sql.NUMBER, (execution_id,))[0][0]
         for statement in (sql.DELETE_LOG, sql.DELETE_SNAPSHOT, task_lines.DELETE, sql.DELETE_EXECUTION):

@@ -2,7 +2,6 @@
 
 import asyncio
 import dataclasses
-import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,15 +10,14 @@ from noetl.adapters.clock.wall import now_ms
 from noetl.cli.command_classes import Group
 from noetl.cli.terminal import counted, emit, emit_json, indented_json, note, width_of
 from noetl.errors import NotFound
+from noetl.ports.time_span import read_span
 
 if TYPE_CHECKING:
     from noetl.cli.store_admin import StoreAdmin
     from noetl.control.garbage import Collected
     from noetl.ports.store import Extent
 
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
-_SPAN = re.compile(r"(\d+)\s*([smhdw])")
 
 EPILOG = """\b
 Examples:
@@ -36,10 +34,10 @@ class Span(click.ParamType[int]):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Read a span."""
-        match = _SPAN.fullmatch(str(value).strip())
-        if match is None:
-            self.fail(f"{value!r} is no span of time; write 90s, 15m, 24h, 30d or 2w", param, ctx)
-        return int(match[1]) * UNITS[match[2]] * 1000
+        try:
+            return read_span(str(value))
+        except ValueError as error:
+            self.fail(f"{value!r} is no span of time; {error}", param, ctx)
 
 
 @click.group("db", cls=Group, epilog=EPILOG)
