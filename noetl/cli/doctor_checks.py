@@ -40,6 +40,7 @@ EXTRAS = {
     "otel": ("opentelemetry.sdk", "traces"),
     "auth": ("joserfc", "tokens of an OpenID provider"),
     "ssh": ("asyncssh", "the ssh and sftp tools"),
+    "kafka": ("aiokafka", "the kafka tool"),
     "lsp": ("pygls", "the language server for editors"),
 }
 

@@ -15,13 +15,11 @@ Needs the extra `nats`.
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import msgspec
-
 from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok, reference
 from noetl.ports.tool import Input, Seconds, Size, define, doc
-from noetl.ports.values import to_json
+from noetl.tools.parts.message_value import from_bytes, to_bytes
 
 if TYPE_CHECKING:
     from nats.js.kv import KeyValue
@@ -92,11 +90,11 @@ def _need(value: str | None, name: str, message: Message) -> str:
 async def _send(message: Message, subject: str, call: Call) -> Envelope:
     from noetl.tools.parts.nats_link import link, naming_failures
 
-    client, raw, headers = await link(call), _bytes(message.value), message.headers
+    client, raw, headers = await link(call), to_bytes(message.value), message.headers
     with naming_failures(subject):
         if message.action == "request":
             reply = await client.request(subject, raw, timeout=message.reply_timeout, headers=headers)
-            return ok(_value(reply.data))
+            return ok(from_bytes(reply.data))
         if not message.stream:
             await client.publish(subject, raw, headers=headers)
             await client.flush(timeout=int(message.reply_timeout) or 1)
@@ -139,7 +137,7 @@ async def _fetch(message: Message, subject: str, call: Call) -> dict[str, object
         {
             "seq": each.metadata.sequence.stream,
             "subject": each.subject,
-            "value": _value(each.data),
+            "value": from_bytes(each.data),
             "headers": dict(each.headers or {}),
         }
         for each in batch
@@ -162,7 +160,7 @@ async def read(bucket: str, key: str, revision: int | None, call: Call) -> Json:
 
     store = await _open(bucket, call)
     with naming_failures(f"{bucket}/{key}"):
-        return _value((await store.get(key, revision=revision)).value or b"")
+        return from_bytes((await store.get(key, revision=revision)).value or b"")
 
 
 async def _keys(store: "KeyValue", bucket: str, pattern: str | None) -> list[str]:
@@ -187,27 +185,9 @@ async def _entry(store: "KeyValue", bucket: str, key: str, message: Message, cal
             await store.delete(key)
             return ok({"key": key, "deleted": True})
         put = store.create if message.action == "kv_create" else store.put
-        revision = await put(key, _bytes(message.value))
+        revision = await put(key, to_bytes(message.value))
     locator = {"store": bucket, "key": key, "revision": revision, "tool": "nats"}
     return ok({"revision": revision}, ref=reference("nats", locator, auth=call.auth_name))
-
-
-def _bytes(value: Json) -> bytes:
-    """Text as it is, everything else as JSON."""
-    return value.encode() if isinstance(value, str) else msgspec.json.encode(value)
-
-
-def _value(raw: bytes) -> Json:
-    """JSON as its value, other text as text, other bytes as base64."""
-    try:
-        value: Json = msgspec.json.decode(raw)
-        return to_json(value)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    try:
-        return to_json(raw.decode())
-    except UnicodeDecodeError:
-        return to_json(raw)
 
 
 TOOL = define(

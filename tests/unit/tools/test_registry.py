@@ -32,6 +32,7 @@ CONTRACT = {
     "email": "to cc bcc from subject text html attachments reply_to",
     "sftp": "host port user host_key action path content file format mode response limit missing_ok",
     "ssh": "host port user host_key command stdin",
+    "kafka": "action topic messages value key headers partition group offsets partitions start limit within",
     "transfer": "source target mapping mode chunk_size",
 }
 
@@ -72,7 +73,7 @@ def test_an_unknown_kind_names_the_nearest_one():
 
 
 def test_knowing_every_kind_imports_no_driver_and_no_event_loop():
-    heavy = "asyncio aiohttp apsw asyncpg duckdb nats obstore arro3 jmespath sqlalchemy pymysql adbc_driver_manager deltalake"
+    heavy = "asyncio aiohttp apsw asyncpg duckdb nats obstore arro3 jmespath sqlalchemy pymysql adbc_driver_manager deltalake aiokafka"
     code = (
         f"import sys, noetl.tools; noetl.tools.kinds(); "
         f"print([m for m in {heavy.split()!r} if m in sys.modules])"
