@@ -14,7 +14,7 @@ import pytest
 
 from tests.distributed.cluster import Cluster
 from tests.fork_server import FORK_SERVER, PROGRAM
-from tests.servers import NatsServer, PostgresServer
+from tests.servers import PostgresServer
 
 NOETL = PROGRAM
 
@@ -111,15 +111,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory, postgres_server: PostgresServer) -> Iterator[str]:
-    """The address of a server with a worker in another process, over PostgreSQL and NATS."""
-    folder = tmp_path_factory.mktemp("cluster")
-    with NatsServer.start(folder) as bus:
-        made = Cluster(folder, postgres_server.new_database(), bus.url, lease_s=30.0)
-        try:
-            made.worker(roots="/")
-            yield made.server().said
-        finally:
-            made.close()
+    """The address of a server over PostgreSQL with a worker in another process, which dials it."""
+    made = Cluster(tmp_path_factory.mktemp("cluster"), postgres_server.new_database(), lease_s=30.0)
+    try:
+        server = made.server()
+        made.worker(roots="/")
+        yield server.said
+    finally:
+        made.close()
 
 
 @pytest.fixture

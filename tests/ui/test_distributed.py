@@ -1,4 +1,4 @@
-"""The same pages over a server with PostgreSQL and NATS whose work is done by another process."""
+"""The same pages over a server with PostgreSQL whose work is done by another process."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,14 +7,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.distributed.cluster import Cluster
-from tests.servers import NatsServer
 from tests.ui.books import ASK, FLOW
 from tests.ui.conftest import Api
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, nats_server: NatsServer, database: str) -> Iterator[Cluster]:
-    made = Cluster(tmp_path, database, nats_server.url, lease_s=30.0)
+def cluster(tmp_path: Path, database: str) -> Iterator[Cluster]:
+    made = Cluster(tmp_path, database, lease_s=30.0)
     yield made
     made.close()
 
