@@ -29,8 +29,8 @@ class RemoteRunner:
         return self.connection.front
 
     async def text(self, source: Source) -> str:
-        """A playbook's text without files: those it calls are registered, and named by their paths."""
-        return await bundle_files(self.front, source, text_of(source))
+        """A playbook's text without files: what it calls is registered, and named by its path."""
+        return await bundle_files(self.front, source, text_of(source), self.connection.settings.project)
 
     async def start(self, ask: Ask, source: Source | None) -> Started:
         """Start a playbook; a path that the server does not know may be that of a file of the project."""

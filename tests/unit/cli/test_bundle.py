@@ -70,6 +70,33 @@ async def test_what_is_no_file_stays_as_it_is_written(front: Front, tmp_path: Pa
     assert await front.playbooks() == []
 
 
+async def test_what_is_called_by_a_path_that_the_server_does_not_know_is_brought_along(
+    front: Front, tmp_path: Path
+) -> None:
+    """So is what that calls, by path or file; a path that the server knows, or a version, stays its own."""
+    put(tmp_path, "sub/child.yaml", playbook("child", "tests/grandchild", "beside.yaml", "tests/parent"))
+    put(tmp_path, "sub/beside.yaml", playbook("beside"))
+    put(tmp_path, "deep/grandchild.yaml", playbook("grandchild", "tests/child"))
+    put(tmp_path, "known.yaml", playbook("known", "tests/nowhere"))
+    put(tmp_path, "old.yaml", playbook("old"))
+    await front.register(playbook("known"))
+    templated, pinned = '"{{ workload.path }}"', "tests/old, version: 3"
+    text = playbook("parent", "tests/child", "tests/known", "tests/nowhere", templated, pinned)
+    parent = put(tmp_path, "parent.yaml", text)
+    assert await bundle_files(front, parent, text, tmp_path) == text
+    paths = [entry.path for entry in await front.playbooks()]
+    assert paths == ["tests/beside", "tests/child", "tests/grandchild", "tests/known"]
+    assert (await front.playbook("tests/child")).text.count("tests/beside") == 1
+    assert (await front.playbook("tests/known")).text == playbook("known")
+
+
+async def test_without_a_project_nothing_is_looked_for_by_its_path(front: Front, tmp_path: Path) -> None:
+    put(tmp_path, "child.yaml", playbook("child"))
+    text = playbook("parent", "tests/child")
+    assert await bundle_files(front, put(tmp_path, "parent.yaml", text), text) == text
+    assert await front.playbooks() == []
+
+
 async def test_a_called_file_with_errors_is_named(front: Front, tmp_path: Path) -> None:
     put(tmp_path, "bad.yaml", playbook("bad").replace("noop", "nop"))
     text = playbook("p", "bad.yaml")

@@ -41,7 +41,8 @@ class LocalPlaybook:
         text = text_of(self.source)
         connection = await self.product.connection()
         if connection.url is not None:
-            return await bundle_files(connection.front, self.source, text), None
+            project = connection.settings.project
+            return await bundle_files(connection.front, self.source, text, project), None
         return text, None if self.source.name == TEXT else file_of(self.source)
 
 
