@@ -26,7 +26,7 @@ from dagster import (
     op,
 )
 
-from bench.peers.work import Engine, report
+from bench.peers.work import A_TENTH, Engine, report
 
 SETTINGS = """\
 storage: {{postgres: {{postgres_url: "{store}"}}}}
@@ -110,7 +110,7 @@ async def main() -> None:
         async def there(job: Callable[[int], Any], count: int) -> None:
             await asyncio.get_running_loop().run_in_executor(processes, run, job, count)
 
-        await report(Engine(partial(there, chain), partial(there, fan_out)))
+        await report(Engine(partial(there, chain), partial(there, fan_out)), A_TENTH)
 
 
 if __name__ == "__main__":

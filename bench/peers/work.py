@@ -25,7 +25,9 @@ class Amounts:
 
 
 ALL = Amounts()
-# Of an engine whose every task takes about a second.
+# For an engine whose every step takes tens of milliseconds.
+A_TENTH = Amounts(items=100, executions=20, one_at_a_time=20)
+# For an engine whose every step takes about a second.
 A_HUNDREDTH = Amounts(steps=10, items=40, executions=10, one_at_a_time=10)
 
 Work = Callable[[int], Awaitable[Any]]
