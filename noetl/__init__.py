@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from noetl.client.tool_call import call_tool as call_tool
     from noetl.errors import NoetlError as NoetlError
     from noetl.ports.envelope import Failed as Failed
+    from noetl.ports.front import TokenAsk as TokenAsk
+    from noetl.ports.notification import NotificationAsk as NotificationAsk
+    from noetl.ports.schedule import ScheduleAsk as ScheduleAsk
+    from noetl.ports.schedule import TriggerAsk as TriggerAsk
+    from noetl.ports.tick import BackfillAsk as BackfillAsk
     from noetl.ports.tool import Input as Input
     from noetl.ports.tool import Spec as Spec
     from noetl.tools.parts.function import tool as tool
@@ -43,6 +48,11 @@ _PLACES = {
     "call_tool": "client.tool_call",
     "NoetlError": "errors",
     "Failed": "ports.envelope",
+    "TokenAsk": "ports.front",
+    "NotificationAsk": "ports.notification",
+    "ScheduleAsk": "ports.schedule",
+    "TriggerAsk": "ports.schedule",
+    "BackfillAsk": "ports.tick",
     "Answer": "tools.parts.tool_context",
     "Input": "ports.tool",
     "Spec": "ports.tool",

@@ -1,4 +1,4 @@
-"""A server, awaited: its catalog, its executions, what starts them."""
+"""A server, awaited: its catalog and its executions. What else stands on it is async_standing's."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,19 +7,20 @@ from typing import Self
 
 from noetl import settings
 from noetl.adapters.http.front import HttpFront
+from noetl.client.async_standing import AsyncStanding
 from noetl.client.execution import AsyncExecution, fetched
+from noetl.dsl.diagnostic import Diagnostic
 from noetl.errors import NotFound, RequestError
-from noetl.json_value import Json, JsonObject
+from noetl.json_value import Json
 from noetl.ports.answers import ExecutionItem
-from noetl.ports.front import Ask, Worker, execution_row
-from noetl.ports.schedule import Schedule, ScheduleAsk
+from noetl.ports.front import Ask, execution_row
 from noetl.ports.store import Find, PlaybookText
 
 SUFFIXES = (".yaml", ".yml")
 PAGE = 200
 
 
-class AsyncClient:
+class AsyncClient(AsyncStanding):
     """Speaks to one server under one token.
 
     Without an address, the server and token that the settings name: environment, project, contexts.
@@ -108,12 +109,15 @@ class AsyncClient:
 
     async def register(self, playbook: str | Path) -> PlaybookText:
         """Check and keep a playbook, from its file or its text; raises PlaybookError with every finding."""
-        is_text = isinstance(playbook, str) and "\n" in playbook
-        return await self._front.register(str(playbook) if is_text else read_text(playbook))
+        return await self._front.register(_text_of(playbook))
 
-    async def playbooks(self) -> Sequence[PlaybookText]:
-        """The newest version of every path."""
-        return await self._front.playbooks()
+    async def validate(self, playbook: str | Path, *, strict: bool = False) -> list[Diagnostic]:
+        """Every finding in a playbook, from its file or its text; nothing is kept."""
+        return await self._front.findings(_text_of(playbook), strict=strict)
+
+    async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
+        """The newest version of every path, or every version of one."""
+        return await self._front.playbooks(path)
 
     async def playbook(self, path: str, version: int | None = None) -> PlaybookText:
         """A playbook with its text."""
@@ -123,28 +127,6 @@ class AsyncClient:
         """Take a playbook, or one version of it, off the catalog; how many versions."""
         return await self._front.delete_playbook(path, version)
 
-    # Beside them
-
-    async def workers(self) -> Sequence[Worker]:
-        """Workers that were heard of."""
-        return await self._front.workers()
-
-    async def schedules(self) -> Sequence[Schedule]:
-        return await self._front.schedules()
-
-    async def put_schedule(self, schedule: ScheduleAsk) -> Schedule:
-        """Keep a schedule, in the place of one that has the name."""
-        return await self._front.put_schedule(schedule)
-
-    async def run_schedule(self, name: str) -> AsyncExecution:
-        """Start at once what a schedule starts."""
-        started = await self._front.run_schedule(name, "python")
-        return AsyncExecution(self._front, started.execution_id, started.path)
-
-    async def put_credential(self, name: str, material: JsonObject) -> None:
-        """Keep a credential, sealed; its values never come back."""
-        await self._front.put_credential(name, material)
-
 
 def name_playbook(ask: Ask, playbook: str | Path) -> None:
     """Ask for a file's text, or for the path of a registered playbook."""
@@ -152,6 +134,12 @@ def name_playbook(ask: Ask, playbook: str | Path) -> None:
         ask.text, ask.file = read_text(playbook), str(Path(playbook).resolve())
     else:
         ask.path = playbook
+
+
+def _text_of(playbook: str | Path) -> str:
+    """A playbook's text, given itself or by its file."""
+    is_text = isinstance(playbook, str) and "\n" in playbook
+    return str(playbook) if is_text else read_text(playbook)
 
 
 def read_text(file: str | Path) -> str:

@@ -13,7 +13,7 @@ from noetl.client.loop_thread import LoopThread
 from noetl.core.event import EventEnvelope
 from noetl.ports.answers import LogLine
 
-A = TypeVar("A")
+A = TypeVar("A", covariant=True)
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -86,6 +86,9 @@ class Execution(_Plain[AsyncExecution]):
     why = _plain(AsyncExecution.why)
     state = _plain(AsyncExecution.state)
     graph = _plain(AsyncExecution.graph)
+    playbook = _plain(AsyncExecution.playbook)
+    diff = _plain(AsyncExecution.diff)
+    render = _plain(AsyncExecution.render)
     step_output = _plain(AsyncExecution.step_output)
     step_rows = _plain(AsyncExecution.step_rows)
 
@@ -137,12 +140,51 @@ class Client(_Plain[AsyncClient]):
         return Execution(self._awaited.execution(execution_id), self._thread)
 
     register = _plain(AsyncClient.register)
+    validate = _plain(AsyncClient.validate)
     playbooks = _plain(AsyncClient.playbooks)
     playbook = _plain(AsyncClient.playbook)
     delete_playbook = _plain(AsyncClient.delete_playbook)
 
     workers = _plain(AsyncClient.workers)
+    tools = _plain(AsyncClient.tools)
+    schema = _plain(AsyncClient.schema)
+
     schedules = _plain(AsyncClient.schedules)
+    schedule = _plain(AsyncClient.schedule)
     put_schedule = _plain(AsyncClient.put_schedule)
+    delete_schedule = _plain(AsyncClient.delete_schedule)
+    schedule_ticks = _plain(AsyncClient.schedule_ticks)
+    coming_ticks = _plain(AsyncClient.coming_ticks)
     run_schedule = _starts(AsyncClient.run_schedule)
+    add_backfill = _plain(AsyncClient.add_backfill)
+    backfills = _plain(AsyncClient.backfills)
+    backfill = _plain(AsyncClient.backfill)
+    backfill_ticks = _plain(AsyncClient.backfill_ticks)
+    pause_backfill = _plain(AsyncClient.pause_backfill)
+    resume_backfill = _plain(AsyncClient.resume_backfill)
+    cancel_backfill = _plain(AsyncClient.cancel_backfill)
+
+    triggers = _plain(AsyncClient.triggers)
+    trigger = _plain(AsyncClient.trigger)
+    put_trigger = _plain(AsyncClient.put_trigger)
+    delete_trigger = _plain(AsyncClient.delete_trigger)
+    arrivals = _plain(AsyncClient.arrivals)
+    run_trigger = _starts(AsyncClient.run_trigger)
+
+    notifications = _plain(AsyncClient.notifications)
+    notification = _plain(AsyncClient.notification)
+    put_notification = _plain(AsyncClient.put_notification)
+    delete_notification = _plain(AsyncClient.delete_notification)
+    test_notification = _plain(AsyncClient.test_notification)
+    deliveries = _plain(AsyncClient.deliveries)
+    delivery = _plain(AsyncClient.delivery)
+    redeliver = _plain(AsyncClient.redeliver)
+
+    credentials = _plain(AsyncClient.credentials)
+    credential = _plain(AsyncClient.credential)
     put_credential = _plain(AsyncClient.put_credential)
+    delete_credential = _plain(AsyncClient.delete_credential)
+    rotate_credentials = _plain(AsyncClient.rotate_credentials)
+    new_token = _plain(AsyncClient.new_token)
+    tokens = _plain(AsyncClient.tokens)
+    delete_token = _plain(AsyncClient.delete_token)

@@ -11,8 +11,9 @@ from noetl.core.message import Control
 from noetl.core.values.output import is_reference
 from noetl.errors import NotFound
 from noetl.json_value import Json, JsonObject
-from noetl.ports.answers import ExecutionAnswer, LogLine, StateAnswer, WhyAnswer
+from noetl.ports.answers import DiffAnswer, ExecutionAnswer, LogLine, StateAnswer, WhyAnswer
 from noetl.ports.front import FindLines, Front, Started
+from noetl.ports.store import PlaybookText
 
 WAIT_S = 30.0  # a server is asked again after so long
 GOING_ON = ("pending", "running", "waiting")
@@ -104,6 +105,18 @@ class AsyncExecution:
     async def graph(self) -> JsonObject:
         """The playbook that it runs as steps and arcs."""
         return await self._front.graph(self.execution_id)
+
+    async def playbook(self) -> PlaybookText:
+        """The playbook that ran, with its text, also when it is off the catalog."""
+        return await self._front.playbook_of(self.execution_id)
+
+    async def diff(self, other: str) -> DiffAnswer:
+        """How it differs from another execution: path, times, workload, ctx, outputs."""
+        return await self._front.diff(self.execution_id, other)
+
+    async def render(self, template: str, at: int | None = None) -> Json:
+        """The value of a template now, or after an event."""
+        return await self._front.evaluate(self.execution_id, template, at)
 
     async def step_output(self, step: str) -> Json:
         """The data of a step's latest run that ended; a payload that was stored is fetched."""

@@ -9,9 +9,11 @@ from noetl.adapters.http import stream
 from noetl.adapters.http.client import Client, Query
 from noetl.adapters.http.moment import ms, with_ms
 from noetl.adapters.http.notifications import HttpNotifications
+from noetl.adapters.http.problem import findings_of
 from noetl.adapters.http.schedules import body_of, segment, started_of
 from noetl.core.event import Event, EventEnvelope, iso
 from noetl.core.message import Control
+from noetl.dsl.diagnostic import Diagnostic
 from noetl.json_value import Json, JsonObject
 from noetl.ports import answers
 from noetl.ports.front import ALL_LINES, Ask, FindLines, NewToken, Slice, Started, TokenAsk, Worker
@@ -53,6 +55,11 @@ class HttpFront(HttpNotifications):
         """Check and keep a playbook; where its file is here means nothing to a server."""
         entry = await self.client.ask("POST", "/catalog", body={"playbook": text})
         return _playbook({**entry, "text": text})
+
+    async def findings(self, text: str, *, strict: bool = False) -> list[Diagnostic]:
+        """Everything that the server finds in a text; nothing is kept."""
+        body = {"playbook": text, "strict": strict}
+        return findings_of((await self.client.ask("POST", "/validate", body=body))["diagnostics"])
 
     async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
         """The newest version of every path, or every version of one; without their texts."""

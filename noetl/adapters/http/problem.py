@@ -66,6 +66,11 @@ def _start(body: bytes) -> str:
     return body[:SHOWN].decode("utf-8", "replace").strip() or "nothing"
 
 
+def findings_of(items: object) -> list[Diagnostic]:
+    """Findings as an answer has them."""
+    return [_diagnostic(item) for item in msgspec.convert(items, list[_Finding])]
+
+
 def _diagnostic(item: _Finding) -> Diagnostic:
     mark = Mark(item.line, item.column, item.path)
     return Diagnostic(item.code, item.severity, item.message, mark, item.hint)
