@@ -56,14 +56,6 @@ class Runner:
         self.waiting: dict[tuple[str, str], asyncio.Future[Output]] = {}  # by address and task
         self.parked = 0
         self._loading = PayloadLoader(self.around, toolbox.payload)
-        self.effects: dict[type, Callable[[Any, Frame], Awaitable[Any]]] = {
-            effects.RunTool: self._run_tool,
-            effects.NeedSecrets: self._need_secrets,
-            effects.NeedPayloads: self._need_payloads,
-            effects.Sleep: self._sleep,
-            effects.Park: self._park,
-            effects.CallBlock: self._call_block,
-        }
 
     @property
     def keeps_lease(self) -> bool:
@@ -184,7 +176,7 @@ class Runner:
             self.reporter.touch()
             if len(self.around.events) >= HELD_EVENTS:  # nobody takes reports: go on when someone does
                 await self.reporter.flush()
-            reply = await self.effects[type(effect)](effect, frame)
+            reply = await _EFFECTS[type(effect)](self, effect, frame)
             try:
                 effect = machine.send(reply)
             except StopIteration as stop:
@@ -423,3 +415,14 @@ class Runner:
         output, writes = await self._run_level(inner, frame)
         frame.write(writes)
         return effects.Ended(output["status"] == "ok", output, output.get("error"))
+
+
+# Not bound to a runner: one that holds its own methods is garbage that only a collection finds.
+_EFFECTS: dict[type, Callable[[Runner, Any, Frame], Awaitable[Any]]] = {
+    effects.RunTool: Runner._run_tool,
+    effects.NeedSecrets: Runner._need_secrets,
+    effects.NeedPayloads: Runner._need_payloads,
+    effects.Sleep: Runner._sleep,
+    effects.Park: Runner._park,
+    effects.CallBlock: Runner._call_block,
+}
