@@ -8,6 +8,7 @@ have been broken (worker_silence.py); the core decides what follows from it.
 
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -74,7 +75,8 @@ class WorkerLeases:
         self._waiting: dict[str, Waiting] = {}
         self._held: dict[Key, HeldLease] = {}
         self._workers: dict[str, WorkerInfo] = {}
-        self._ended: dict[Ended, float] = {}  # until when lines under leases that were reported on still come
+        # Until when lines under leases that were reported on still come, by the time of their end.
+        self._ended: OrderedDict[Ended, float] = OrderedDict()
         self._abandoned: dict[str, float] = {}  # until when leases of executions that nobody runs are stopped
         self._hinting = False
         self._closing = False  # nothing more is given out: whoever has the executions next does so
@@ -291,7 +293,9 @@ class WorkerLeases:
     def ended(self, execution_id: str, lease: str, epoch: int, worker_id: str) -> None:
         """A worker's report was the last on its lease: what its tasks printed may come a little later."""
         if self.holds(execution_id, lease, epoch, worker_id):
-            self._ended[execution_id, lease, epoch, worker_id] = self._clock() + LATE_LINES_S
+            ended = (execution_id, lease, epoch, worker_id)
+            self._ended[ended] = self._clock() + LATE_LINES_S
+            self._ended.move_to_end(ended)
         self.let_go(execution_id, lease, epoch)
 
     def has_or_had(self, execution_id: str, lease: str, epoch: int, worker_id: str) -> bool:
@@ -385,7 +389,8 @@ class WorkerLeases:
         gone = [one for one, worker in self._workers.items() if now - max(worker.heard, since) > patience]
         for worker_id in gone:
             del self._workers[worker_id]
-        self._ended = {one: until for one, until in self._ended.items() if until > now}
+        while self._ended and next(iter(self._ended.values())) <= now:  # the first ended first
+            self._ended.popitem(last=False)
         self._abandoned = {one: until for one, until in self._abandoned.items() if until > now}
 
     def speak(self) -> None:

@@ -16,10 +16,9 @@ def notices_of(program: Program | None, state: State, before: int, events: list[
     if program is None:
         return []
     notices = _late(program, state, events[0]) if before == 0 and state.before is None else []
-    emits = {step.name: step.emit for step in program.playbook.steps if step.emit is not None}
-    for seq, event in enumerate(events, before + 1) if emits else ():
+    for seq, event in enumerate(events, before + 1) if program.emits else ():
         name = (event.run or "").rpartition(".")[0]
-        emit = emits.get(name)
+        emit = program.emits.get(name)
         if emit is not None and event.name in emit.events:
             notices.append(_ended(name, emit, seq, event))
     return notices

@@ -20,22 +20,24 @@ OLDEST_LETTER_FORMAT = 1
 # What came later, and the format that it came with: events that are new or whose data changed their shape,
 # fields of data with which an event means something else, and types of messages.
 EVENTS_SINCE: dict[str, int] = {"loop.claimed": 3, "loop.claim.failed": 3, "execution.continued": 3}
-FIELDS_SINCE: dict[tuple[str, str], int] = {  # by event and field
-    ("step.scheduled", "claim"): 3,
-    ("lease.granted", "claim"): 3,
-    ("loop.restored", "batch"): 3,
-    ("playbook.execution.requested", "continued_from"): 3,
+FIELDS_SINCE: dict[str, dict[str, int]] = {  # by event and field
+    "step.scheduled": {"claim": 3},
+    "lease.granted": {"claim": 3},
+    "loop.restored": {"batch": 3},
+    "playbook.execution.requested": {"continued_from": 3},
 }
 MESSAGES_SINCE: dict[str, int] = {}
 
 
 def format_of_row(events: Sequence[Event], program: int = OLDEST_ROW_FORMAT) -> int:
     """The oldest format of rows that can say what happened in a program which needs a format itself."""
-    needed, changed = program, {name for name, _ in FIELDS_SINCE}
+    needed = program
     for event in events:
-        needed = max(needed, EVENTS_SINCE.get(event.name, needed))
-        for field in (event.data or ()) if event.name in changed else ():
-            needed = max(needed, FIELDS_SINCE.get((event.name, field), needed))
+        if event.name in EVENTS_SINCE:
+            needed = max(needed, EVENTS_SINCE[event.name])
+        if event.name in FIELDS_SINCE and event.data:
+            for field, since in FIELDS_SINCE[event.name].items():
+                needed = max(needed, since) if field in event.data else needed
     return needed
 
 

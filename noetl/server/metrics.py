@@ -1,18 +1,50 @@
 """What is counted, in the words of Prometheus: a few additions for each event, the rest when it is asked."""
 
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.utils import floatToGoString
 
 from noetl.core.event import Event
 from noetl.ports.front import Front
 from noetl.server.options import Options
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+COUNTED = {"task.done", "step.done", "loop.done", "step.failed"} | {
+    "playbook.execution.requested",
+    "playbook.processed",
+}
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class _Times:
+    """A histogram of one thread: an observation is an addition."""
+
+    def __init__(self, name: str, words: str) -> None:
+        self._name, self._words, self._since = name, words, time.time()
+        self._counts, self._sum = [0] * (len(SECONDS) + 1), 0.0
+
+    def observe(self, seconds: float) -> None:
+        """Count one that took so long."""
+        self._counts[bisect_left(SECONDS, seconds)] += 1
+        self._sum += seconds
+
+    def collect(self) -> Iterator[Metric]:
+        limits = [*map(floatToGoString, SECONDS), "+Inf"]
+        buckets = list(zip(limits, map(float, accumulate(self._counts)), strict=True))
+        family = HistogramMetricFamily(self._name, self._words, buckets, self._sum)
+        family.add_sample(f"{self._name}_created", {}, self._since)
+        yield family
 
 
 class EventTally:
@@ -25,9 +57,7 @@ class EventTally:
         self.steps: dict[str, int] = {}
         self.tasks: dict[str, int] = {}
         self.failed_iterations = 0
-        self.commits = Histogram(
-            "noetl_commit_seconds", "From a decision to its commit.", buckets=SECONDS, registry=None
-        )
+        self.commits = _Times("noetl_commit_seconds", "From a decision to its commit.")
 
     def count(self, execution_id: str, first: int, events: list[Event]) -> None:
         """Count committed events."""
@@ -36,20 +66,22 @@ class EventTally:
         if decided is not None:
             self.commits.observe(max(0.0, time.time() - decided / 1000))
         for event in events:
-            match event.name:
-                case "task.done":
-                    _add(self.tasks, _output_status(event))
-                case "step.done" | "loop.done":
-                    _add(self.steps, "done")
-                    self.failed_iterations += (event.data or {}).get("failed_iterations", 0)
-                case "step.failed":
-                    _add(self.steps, "failed")
-                case "playbook.execution.requested":
-                    self.started += 1
-                case "playbook.processed":
-                    _add(self.finished, str((event.data or {}).get("status", "unknown")))
-                case _:
-                    pass
+            if event.name in COUNTED:
+                self._count(event)
+
+    def _count(self, event: Event) -> None:
+        match event.name:
+            case "task.done":
+                _add(self.tasks, _output_status(event))
+            case "step.done" | "loop.done":
+                _add(self.steps, "done")
+                self.failed_iterations += (event.data or {}).get("failed_iterations", 0)
+            case "step.failed":
+                _add(self.steps, "failed")
+            case "playbook.execution.requested":
+                self.started += 1
+            case _:  # playbook.processed
+                _add(self.finished, str((event.data or {}).get("status", "unknown")))
 
     def collect(self) -> Iterator[Metric]:
         yield CounterMetricFamily("noetl_executions_started", "Executions asked for.", value=self.started)

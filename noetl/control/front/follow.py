@@ -22,7 +22,7 @@ PACE_S = 0.01  # a follower hears nothing for so long after it heard something, 
 PAGE = 200  # rows read at once
 KEPT_EVENTS = 2000  # of a followed execution at hand; who is further behind reads the log
 KEPT_UNFOLLOWED = 100
-KEPT_TOPICS = 256  # executions that began lately, followed or not
+KEPT_UNFOLLOWED_TOPICS = 256  # executions that began lately, and that nobody follows yet
 LAST_EVENT = "playbook.processed"
 
 Batch = tuple[int, list[Event]]
@@ -61,7 +61,7 @@ class _Topic:
             return
         if first > self.head + 1:  # some went by unheard; they are read from the log
             self._forget()
-        new = events[max(0, self.head + 1 - first) :]
+        new = events[self.head + 1 - first :] if first <= self.head else events
         self._recent.append((last - len(new) + 1, new))
         self.kept += len(new)
         while self.kept > KEPT_EVENTS and len(self._recent) > 1:
@@ -116,7 +116,8 @@ class Followers:
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._store = engine, engine.store
-        self._topics: OrderedDict[str, _Topic] = OrderedDict()
+        self._topics: dict[str, _Topic] = {}
+        self._unfollowed: OrderedDict[str, None] = OrderedDict()  # of them, the newest last
         engine.listeners.append(self._heard)
 
     def _heard(self, execution_id: str, first: int, events: list[Event]) -> None:
@@ -126,17 +127,16 @@ class Followers:
                 return
             topic = self._begun(execution_id)
         topic.feed(first, events)
-        if topic.followers == 0 and topic.kept > KEPT_UNFOLLOWED:
-            del self._topics[execution_id]
+        if topic.kept > KEPT_UNFOLLOWED and execution_id in self._unfollowed:
+            del self._topics[execution_id], self._unfollowed[execution_id]
 
     def _begun(self, execution_id: str) -> _Topic:
         """An execution begins here: whoever asked for it will want to hear of it."""
         topic = self._topics[execution_id] = _Topic()
+        self._unfollowed[execution_id] = None
         topic.ready.set()
-        if len(self._topics) > KEPT_TOPICS:
-            old = next((name for name, other in self._topics.items() if other.followers == 0), None)
-            if old is not None:
-                del self._topics[old]
+        if len(self._unfollowed) > KEPT_UNFOLLOWED_TOPICS:
+            del self._topics[self._unfollowed.popitem(last=False)[0]]
         return topic
 
     async def follow(self, execution_id: str, first: int = 1) -> AsyncGenerator[Batch]:
@@ -165,6 +165,7 @@ class Followers:
         topic = self._topics.get(execution_id)
         if topic is None:
             topic = self._topics[execution_id] = _Topic()
+        self._unfollowed.pop(execution_id, None)
         if topic.reader is None and not topic.over:
             topic.reader = asyncio.create_task(self._read(execution_id, topic))
             topic.reader.add_done_callback(partial(_ended, topic))

@@ -244,6 +244,7 @@ class Program:
     max_hydrate_bytes: int
     reference_first: bool  # every payload is put aside, whatever its size
     loops_over: frozenset[Path]  # what the items of any loop are read from
+    emits: Mapping[str, model.Emit]  # of steps whose ends somebody is told
     results_read: frozenset[str]  # finished steps and tasks whose payloads the server's templates read
     row_format: int  # the oldest in which its executions can be logged
     language: int  # the oldest that its text can be read in
@@ -275,6 +276,7 @@ def compile_program(playbook: model.Playbook, kinds: Kinds, content_hash: str) -
         max_hydrate_bytes=int(limits["max_hydrate_bytes"]),
         reference_first=_reference_first(executor.spec),
         loops_over=frozenset(path for step in steps.values() for path in step.loops_over),
+        emits={step.name: step.emit for step in playbook.steps if step.emit is not None},
         results_read=_results_read(steps),
         row_format=row_format_of(playbook, whole.reads.everything),
         language=language_of(playbook, whole.reads.everything),
@@ -293,13 +295,7 @@ def _results_read(steps: Mapping[str, StepProgram]) -> frozenset[str]:
     names |= {task for step in steps.values() if step.reads_itself for task in step.wants_results}
     if any(step.synthesize for step in steps.values()):  # what it makes may name any
         return frozenset(names)
-    read = PathSet().union(
-        *(
-            mentions
-            for step_program in steps.values()
-            for mentions in (step_program.arrival, step_program.boundary)
-        )
-    )
+    read = PathSet().union(*(part for step in steps.values() for part in (step.arrival, step.boundary)))
     return frozenset(path[0] for path in read.paths if path[0] in names)
 
 

@@ -33,7 +33,7 @@ def test_a_row_is_written_in_the_oldest_format_that_says_what_happened(monkeypat
     monkeypatch.setitem(formats.EVENTS_SINCE, "b", 7)
     assert format_of_row(events[:1]) == OLDEST_ROW_FORMAT
     assert format_of_row(events) == 7
-    monkeypatch.setitem(formats.FIELDS_SINCE, ("c", "n"), 8)
+    monkeypatch.setitem(formats.FIELDS_SINCE, "c", {"n": 8})
     assert format_of_row(events[:2]) == 7
     assert format_of_row(events) == 8
     assert format_of_row(events, program=9) == 9
@@ -58,7 +58,10 @@ def test_an_event_that_is_not_known_is_named_and_not_guessed_at() -> None:
 
 
 def test_whatever_is_said_to_need_a_format_needs_one_that_this_release_reads() -> None:
-    since = [*formats.EVENTS_SINCE.values(), *formats.FIELDS_SINCE.values()]
+    since = [
+        *formats.EVENTS_SINCE.values(),
+        *(n for of in formats.FIELDS_SINCE.values() for n in of.values()),
+    ]
     assert all(OLDEST_ROW_FORMAT < number <= ROW_FORMAT for number in since)
     assert set(formats.EVENTS_SINCE) <= set(CATALOGUE)
     assert all(OLDEST_LETTER_FORMAT < n <= formats.LETTER_FORMAT for n in formats.MESSAGES_SINCE.values())
