@@ -1,6 +1,5 @@
 """The app: every route over a front, behind one gate, with one shape for everything that goes wrong."""
 
-import asyncio
 from functools import partial
 
 from fastapi import FastAPI, Request
@@ -11,6 +10,7 @@ from noetl.errors import NotFound
 from noetl.ports.front import Front
 from noetl.server import problem
 from noetl.server.assets import Assets
+from noetl.server.closing import Closing
 from noetl.server.gate import ABOVE_PAGES, ASSETS, PAGES, Gate
 from noetl.server.head_method import Head
 from noetl.server.hot_route import HotRoute
@@ -36,7 +36,7 @@ def create_app(front: Front, options: Options) -> FastAPI:
     )
     app.state.front, app.state.options = front, options
     app.state.mcp_calls = mcp.Calls()
-    app.state.closing = asyncio.Event()  # set when the server stops: streams end then
+    app.state.closing = Closing()  # set when the server stops: streams end then
     problem.install(app)
     for router in ROUTERS:
         app.include_router(router)

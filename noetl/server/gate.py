@@ -5,8 +5,10 @@ Deny by default: what is not named public here needs a proof, whether there is s
 
 import asyncio
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import lru_cache
+from itertools import chain
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
@@ -89,8 +91,9 @@ class Gate:
             await send(message)
 
         try:
-            scope[WHO] = await self._let_in(HTTPConnection(scope))
-            size = _declared_size(scope, self.options.body_bytes)
+            headers = dict(reversed(scope["headers"]))  # of those with one name the first
+            scope[WHO] = await self._let_in(HTTPConnection(scope), headers)
+            size = _declared_size(headers, self.options.body_bytes)
         except Problem as refused:
             await _heard_out(scope, receive)
             await of_problem(refused)(scope, receive, send_with_headers)
@@ -99,11 +102,11 @@ class Gate:
         else:
             await self.app(scope, _limit_body(scope, receive, size), send_with_headers)
 
-    async def _let_in(self, connection: HTTPConnection) -> Who:
+    async def _let_in(self, connection: HTTPConnection, headers: Mapping[bytes, bytes]) -> Who:
         """Who sends a request; raises Problem when it may go no further."""
         refuse_long(connection)
         refuse_nul(connection)
-        refuse_foreign(connection, self.options.hosts if self.doorkeeper is None else None)
+        refuse_foreign(connection, headers, self.options.hosts if self.doorkeeper is None else None)
         if self.doorkeeper is None:
             self._slow_down(self.rate, "operator")
             return OPERATOR
@@ -183,7 +186,7 @@ def _address(connection: HTTPConnection) -> str:
 
 def refuse_long(connection: HTTPConnection) -> None:
     """Refuse more headers than anyone needs."""
-    if sum(len(name) + len(value) for name, value in connection.scope["headers"]) > HEADER_BYTES:
+    if sum(map(len, chain.from_iterable(connection.scope["headers"]))) > HEADER_BYTES:
         raise Problem(431, f"the headers have more than {HEADER_BYTES} bytes")
 
 
@@ -195,17 +198,22 @@ def refuse_nul(connection: HTTPConnection) -> None:
         raise Problem(400, "a parameter has a NUL character", hint="remove the %00")
 
 
-def refuse_foreign(connection: HTTPConnection, hosts: Iterable[str] | None) -> None:
+def refuse_foreign(
+    connection: HTTPConnection, headers: Mapping[bytes, bytes], hosts: Iterable[str] | None
+) -> None:
     """Refuse what comes from elsewhere: a name that only points here, or a page of another site."""
-    host = connection.headers.get("host", "")
+    host = headers.get(b"host", b"").decode("latin-1")
     if hosts is not None and _name(host) not in hosts:
         message = f"this server does not answer to the name {host[:100]!r}"
         raise Problem(403, message, hint="use the address that it printed")
-    origin = connection.headers.get("origin")
-    if connection.scope["method"] not in SAFE_METHODS and origin is not None and _origin(origin) != host:
+    if b"origin" not in headers or connection.scope["method"] in SAFE_METHODS:
+        return
+    origin = headers[b"origin"].decode("latin-1")
+    if _origin(origin) != host:
         raise Problem(403, f"a page of {origin[:100]!r} may not change anything here")
 
 
+@lru_cache(maxsize=64)
 def _name(host: str) -> str:
     try:
         return urlsplit(f"//{host}").hostname or ""
@@ -220,9 +228,9 @@ def _origin(origin: str) -> str:
         return ""
 
 
-def _declared_size(scope: Scope, most: int) -> int:
+def _declared_size(headers: Mapping[bytes, bytes], most: int) -> int:
     """The most that a body may have; one that says beforehand that it has more is not taken."""
-    declared = HTTPConnection(scope).headers.get("content-length", "0")
+    declared = headers.get(b"content-length", b"0").decode("latin-1")
     if not declared.isascii() or not declared.isdigit() or int(declared[:20]) > most:
         raise too_large(most)
     return most

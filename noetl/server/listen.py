@@ -14,6 +14,7 @@ from noetl.errors import BackendError, RequestError
 from noetl.ports.link import ConnectionAcceptor, ConnectRequest
 from noetl.ports.network import is_loopback
 from noetl.server.header_timeout import BODY_S, HEAD_BYTES, HEAD_S, Patience
+from noetl.server.joined_answer import JoinedAnswer
 
 DRAIN_S = 10  # for answers that are under way when the server stops
 Acceptors = Mapping[str, ConnectionAcceptor]  # by path: who takes over connections that are to stay
@@ -93,7 +94,11 @@ def _protocol(accepting: Acceptors) -> Any:
         def on_headers_complete(self) -> None:
             self.speaking, self.head = True, 0
             self.wait(BODY_S)
+            before = self.cycle
             super().on_headers_complete()
+            answering: Any = self.cycle
+            if answering is not before:
+                answering.transport = JoinedAnswer(self.transport, self.loop)
 
         def on_message_complete(self) -> None:
             self.no_wait()

@@ -1,6 +1,5 @@
 """Starting executions and how they stand."""
 
-import asyncio
 import time
 from datetime import datetime
 from typing import Annotated
@@ -15,6 +14,7 @@ from noetl.ports.answers import ExecutionAnswer
 from noetl.ports.front import ME, Ask, Started, execution_row
 from noetl.ports.store import Find, Listed
 from noetl.server.access import EXECUTION_ID, require, require_path, who_asks
+from noetl.server.closing import Closing
 from noetl.server.paging import Cursor
 from noetl.server.reply import front_of, read, reply
 from noetl.server.route_spec import EXECUTION, Guarded, describe, make_router, parameter
@@ -121,7 +121,7 @@ def begun_reply(started: Started, status: int = 201, result: ExecutionAnswer | N
 
 def wait_of(request: Request) -> int:
     """For how many seconds the sender waits for the end."""
-    text = request.query_params.get("wait", "0")
+    text = request.query_params.get("wait", "0") if request.scope["query_string"] else "0"
     if not (text.isascii() and text.isdigit()) or len(text) > 3 or int(text) > WAIT_MOST_S:
         raise RequestError(f"wait: '{text[:40]}' is no number of seconds from 0 to {WAIT_MOST_S}")
     return int(text)
@@ -129,14 +129,11 @@ def wait_of(request: Request) -> int:
 
 async def _after_waiting(request: Request, execution_id: str, wait_s: int) -> ExecutionAnswer:
     """How an execution stands once it is over, after a while, or when this server stops."""
-    over = asyncio.ensure_future(front_of(request).execution(execution_id, wait_s=wait_s))
-    closing = asyncio.ensure_future(request.app.state.closing.wait())
+    closing: Closing = request.app.state.closing
     try:
-        await asyncio.wait({over, closing}, return_when=asyncio.FIRST_COMPLETED)
-        return over.result() if over.done() else await front_of(request).execution(execution_id)
-    finally:
-        over.cancel()
-        closing.cancel()
+        return await closing.before(front_of(request).execution(execution_id, wait_s=wait_s))
+    except TimeoutError:
+        return await front_of(request).execution(execution_id)
 
 
 def key_of(request: Request, in_body: str | None = None) -> str | None:
