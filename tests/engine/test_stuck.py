@@ -59,7 +59,7 @@ async def test_an_execution_whose_decision_fails_is_stuck_alone_and_explained(tm
         why = await made.front.why(bad)
         assert why["status"] == "stuck"
         assert "stuck since" in why["summary"]
-        assert f"noetl execution release {bad}" in why["reasons"][1]["text"]
+        assert f"release {bad}; or end it: noetl execution cancel {bad}" in why["reasons"][1]["text"]
         assert made.engine.running() == (good,)
         await control(made, good, "signal", name="go")
         assert (await finish(made, good)).status == "completed"
@@ -155,7 +155,9 @@ async def test_one_unreadable_log_blocks_nobodys_mail_and_is_not_read_again_and_
         result = await stuck(other, broken)
         assert result["stuck"]["reason"] == "log"
         assert result["playbook"]["path"] == "tests/case"
-        assert (await other.front.why(broken))["reasons"][0]["about"] == "stuck"
+        first, then = (await other.front.why(broken))["reasons"][:2]
+        assert first["about"] == "stuck"
+        assert f"release {broken}; before that it cannot be ended either" in then["text"]
         with pytest.raises(StuckError, match="cannot be read"):
             await other.front.release(broken)
         with pytest.raises(StuckError, match=r"cannot be cancelled.* cannot be read"):

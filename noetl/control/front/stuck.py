@@ -77,7 +77,11 @@ def _reasons(execution_id: str, why: Stuck, seq: int) -> list[Reason]:
     advice = (
         "its log and the messages for it are kept, its workers were told to stop; "
         f"{_ADVICE[why.reason]} try again: noetl execution release {execution_id}; "
-        f"or end it: noetl execution cancel {execution_id}"
+        + (
+            "before that it cannot be ended either"
+            if why.reason == "log"
+            else f"or end it: noetl execution cancel {execution_id}"
+        )
     )
     return [
         Reason(seq, "stuck", f"{WORDS[why.reason]}: {why.error}", facts=facts),
