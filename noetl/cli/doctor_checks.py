@@ -36,6 +36,8 @@ EXTRAS = {
     "duckdb": ("duckdb", "the duckdb tool"),
     "parquet": ("arro3.io", "parquet files"),
     "delta": ("deltalake", "Delta tables as targets of transfer"),
+    "iceberg": ("pyiceberg", "Iceberg tables as targets of transfer"),
+    "dlt": ("dlt", "the dlt tool"),
     "speed": ("uvloop", "a faster event loop"),
     "otel": ("opentelemetry.sdk", "traces"),
     "auth": ("joserfc", "tokens of an OpenID provider"),

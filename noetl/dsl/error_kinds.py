@@ -12,7 +12,7 @@ TOOLS = frozenset({
     "input", "http", "connect", "dns", "network", "tls", "protocol", "redirect", "auth", "python",
     "crashed", "shell", "sql", "sqlite", "duckdb", "postgres", "delta", "file", "object", "path",
     "format", "body", "too_large", "exists", "nats", "no_responders", "no_stream", "backend",
-    "missing_extra", "mcp", "circuit", "email", "ssh", "sftp", "kafka",
+    "missing_extra", "mcp", "circuit", "email", "ssh", "sftp", "kafka", "dlt",
 })  # fmt: skip
 ALL = ENGINE | TOOLS
 
@@ -23,6 +23,7 @@ ONLY = {
     "mcp": "mcp",
     "circuit": "quantum",
     "email": "email",
+    "dlt": "dlt",
     "sftp": "sftp",
     "kafka": "kafka",
 }
@@ -46,5 +47,5 @@ ELSEWHERE = {
 OWN_KINDS = frozenset({
     "noop", "python", "http", "postgres", "sql", "duckdb", "sqlite", "shell", "file", "object", "nats",
     "resolve", "secrets", "playbook", "workbook", "wait", "mcp", "quantum", "transfer", "email", "ssh",
-    "sftp", "kafka",
+    "sftp", "kafka", "dlt",
 })  # fmt: skip

@@ -22,6 +22,7 @@ OUTPUTS: dict[str, Any] = {
         "row_count": 3,
         "columns": ["n", "square"],
     },
+    "dlt": {"rows": [{"item": "tea"}, {"item": "milk"}], "row_count": 2, "columns": ["item"]},
     "file": [{"name": "Ada", "born": "1815"}],
     "object": {"total": 12},
     "resolve": [91, 92, 93, 94, 95],

@@ -33,6 +33,7 @@ CONTRACT = {
     "sftp": "host port user host_key action path content file format mode response limit missing_ok",
     "ssh": "host port user host_key command stdin",
     "kafka": "action topic messages value key headers partition group offsets partitions start limit within",
+    "dlt": "pipeline destination dataset database script source args source_auth data table write_disposition primary_key",
     "transfer": "source target mapping mode chunk_size",
 }
 
@@ -73,7 +74,7 @@ def test_an_unknown_kind_names_the_nearest_one():
 
 
 def test_knowing_every_kind_imports_no_driver_and_no_event_loop():
-    heavy = "asyncio aiohttp apsw asyncpg duckdb nats obstore arro3 jmespath sqlalchemy pymysql adbc_driver_manager deltalake aiokafka"
+    heavy = "asyncio aiohttp apsw asyncpg duckdb nats obstore arro3 jmespath sqlalchemy pymysql adbc_driver_manager deltalake aiokafka dlt"
     code = (
         f"import sys, noetl.tools; noetl.tools.kinds(); "
         f"print([m for m in {heavy.split()!r} if m in sys.modules])"
