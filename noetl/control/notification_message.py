@@ -1,19 +1,27 @@
-"""What is told of an execution: path, status, first error, counts, the page. Nothing is sent here."""
+"""What is told of an execution: path, status, first error, counts, what it waits for, the page.
+
+Nothing is sent here, and no whole log is read: one that is told of may be long.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from noetl.control.log_rows import stored_result
+from noetl.control.log_rows import events_of, stored_result
+from noetl.control.recovery import newest_state
 from noetl.control.stuck_executions import WORDS, stuck_of
-from noetl.core.event import iso
+from noetl.core.event import iso, step_of
+from noetl.core.reading import explain_text
+from noetl.core.state import State
 from noetl.errors import NoetlError, NotFound
 from noetl.json_value import JsonObject
 from noetl.ports.notification import Delivery, NotificationMessage
 from noetl.ports.store import Store, Summary
 
 TEXT_LENGTH = 1000  # of an error's text
+STEPS_MOST = 3  # that are named of those that wait or run
+ROWS_MOST = 200  # that are looked through for the first iteration that failed
 PageOf = Callable[[str], str | None]  # the address of an execution's page, where there are pages
 
 
@@ -37,8 +45,52 @@ async def message_of(store: Store, delivery: Delivery, page_of: PageOf) -> Notif
     except NotFound:
         message.status = None
     _add_detail(message, delivery)
-    message.text = _sentence(message)
+    message.text = (_sentence(message) + await _circumstances(store, message))[: 2 * TEXT_LENGTH]
     return message
+
+
+async def _circumstances(store: Store, message: NotificationMessage) -> str:
+    """What else whoever is told wants to know first; nothing where the log cannot say it now."""
+    execution_id = message.execution_id or ""
+    try:
+        if message.event in ("waiting", "late"):
+            state = await newest_state(store, execution_id)
+            return _waits(state) if message.event == "waiting" else _under_way(state)
+        if message.step is None and (message.counts or {}).get("failed_iterations"):
+            return await _first_iteration(store, execution_id)
+    except NoetlError:  # it is gone, damaged or of a newer release, and told of all the same
+        pass
+    return ""
+
+
+def _waits(state: State) -> str:
+    waits = [
+        f"{parked.approval or f'the signal {parked.signal}'} (step {run.step})"
+        for run in state.runs.values()
+        for parked in run.parked.values()
+        if parked.output is None and parked.signal is not None
+    ]
+    return f" for {_some(waits)}" if waits else ""
+
+
+def _under_way(state: State) -> str:
+    steps = list(dict.fromkeys(run.step for run in state.runs.values()))
+    return f"; it is at {_some([f'step {step}' for step in steps])}" if steps else ""
+
+
+def _some(texts: list[str]) -> str:
+    more = len(texts) - STEPS_MOST
+    return ", ".join(texts[:STEPS_MOST]) + (f" and {more} more" if more > 0 else "")
+
+
+async def _first_iteration(store: Store, execution_id: str) -> str:
+    """The first iteration that failed, where it is not far down the log."""
+    for row in await store.rows(execution_id, 1, ROWS_MOST):
+        for event in events_of(row):
+            if event.name == "loop.iteration.failed":
+                error = explain_text.error((event.data or {}).get("error"))[:TEXT_LENGTH]
+                return f", the first: {error} (step {step_of(event.run or '')})"
+    return ""
 
 
 def _add_execution(message: NotificationMessage, summary: Summary) -> None:
@@ -92,6 +144,7 @@ def _sentence(message: NotificationMessage) -> str:
         step = f" (step {message.error['step']})" if message.error["step"] else ""
         text += f": {message.error['kind']}: {message.error['message']}{step}"
     failed = (message.counts or {}).get("failed_iterations")
-    if message.event == "completed" and failed:
-        text += f", {failed} iterations failed"
+    if message.event in ("completed", "failed") and failed:
+        before = "; before it " if message.event == "failed" else ", "
+        text += f"{before}{failed} iteration{'' if failed == 1 else 's'} failed"
     return text

@@ -162,6 +162,7 @@ class RunStanding(TypedDict):
     status: RunStatus
     scheduled_at: Moment
     started_at: Moment | None
+    workers: list[str]  # that have some of it in hand
     waiting: list[Waiting]
     loop: NotRequired[LoopCounts]
 

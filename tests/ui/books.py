@@ -356,6 +356,23 @@ workflow:
 """
 )
 
+STARVED = (
+    HEAD
+    + """\
+metadata: {name: starved, path: ui/starved}
+workflow:
+  - step: fetch
+    spec: {policy: {failure: {mode: best_effort}}}
+    loop: {in: [orders, customers, products], iterator: source}
+    tool:
+      kind: python
+      input: {source: "{{ iter.source }}", code: "raise PermissionError(f'{source}: the key was refused')"}
+    next: {arcs: [{step: publish, when: "{{ event.ok }}"}]}
+  - step: publish
+    tool: {kind: python, input: {code: "raise ValueError('there are no rows')"}}
+"""
+)
+
 BOOKS = {
     "flow": FLOW,
     "wide": WIDE,
@@ -374,4 +391,5 @@ BOOKS = {
     "prices": PRICES,
     "typed": TYPED,
     "rows": ROWS,
+    "starved": STARVED,
 }

@@ -140,6 +140,23 @@ def test_from_a_failure_on_home_to_its_item_the_fix_and_the_rerun_takes_four_cli
     assert clicks <= 6
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_failure_for_want_of_what_a_loop_did_not_get_leads_to_the_items_that_failed_before_it(
+    server: Server, open_page: Callable[..., Page], width: int
+) -> None:
+    page = open_page(width)
+    page.goto(f"/executions/{server.ran('starved')}")
+    expect(page.get_by_role("alert")).to_contain_text("there are no rows")
+    earlier = page.get_by_role("note")
+    expect(earlier).to_contain_text("3 of 3 iterations of fetch failed before it")
+    expect(earlier).to_contain_text("orders: the key was refused")
+    earlier.get_by_role("link", name="Look and run them again").click()
+    item = page.get_by_role("complementary", name="Iteration 0")
+    expect(item.get_by_role("region", name="Item")).to_contain_text("orders")
+    page.get_by_role("button", name="Rerun 3 failed").click()
+    expect(page.locator("main header")).to_contain_text("goes on from")
+
+
 def test_an_iteration_shows_its_item_and_what_it_put_out(server: Server, page: Page) -> None:
     page.goto(f"/executions/{server.ran('prices')}/loops")
     page.get_by_label("Iteration number").fill("0")

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict, cast
 
 from noetl.core.event import Event, step_of
-from noetl.core.shapes import RetainedBatch
+from noetl.core.reading import explain_text
+from noetl.core.shapes import ErrorObject, RetainedBatch
 from noetl.ports.answers import StepStanding
 
 StepState = Literal["queued", "running", "waiting", "held", "done", "failed", "refused"]
@@ -52,6 +53,7 @@ EventFields = TypedDict(
         "call": CallFields | None,
         "for": str,
         "output": LoopOutput | None,
+        "error": ErrorObject | None,
     },
     total=False,
 )
@@ -68,6 +70,7 @@ class LoopProgress:
     started: int = 0
     done: int = 0
     failed: int = 0
+    error: str | None = None  # of the first iteration that failed
 
     @property
     def over(self) -> int:
@@ -114,7 +117,7 @@ class Progress:
     """A run as it stands."""
 
     steps: dict[str, StepProgress] = field(default_factory=dict)
-    changed: list[StepProgress] = field(default_factory=list)  # steps whose run ended, not yet told of
+    changed: list[StepProgress] = field(default_factory=list)  # steps that ended or ask, not yet told of
     seq: int = 0
     now: int = 0
 
@@ -126,6 +129,11 @@ class Progress:
                 handler = HANDLERS.get(event.name)
                 if handler is not None:
                     handler(self, event, cast(EventFields, event.data or {}))
+
+    def flawed(self) -> dict[str, LoopProgress]:
+        """The loops of steps that ended well without some of their iterations."""
+        loops = {step.name: step.loop for step in self.steps.values() if step.state == "done"}
+        return {name: loop for name, loop in loops.items() if loop is not None and loop.failed}
 
     def _step(self, name: str) -> StepProgress:
         step = self.steps.get(name)
@@ -177,10 +185,13 @@ class Progress:
         step = self._of(event)
         if step.loop is None:
             step.state, step.why = "waiting", waits_for(data)
+            if data.get("signal"):  # somebody has to do something
+                self.changed.append(replace(step))
 
     def _resumed(self, event: Event, data: EventFields) -> None:
         step = self._of(event)
         step.state, step.why = "running", ""
+        self._answered(step)
 
     def _iteration_started(self, event: Event, data: EventFields) -> None:
         loop = self._of(event).loop
@@ -196,6 +207,7 @@ class Progress:
         loop = self._of(event).loop
         if loop is not None and event.at and event.at.rfind("[") == 0:
             loop.failed += 1
+            loop.error = loop.error or explain_text.error(data.get("error"))
 
     def _handed_back(self, event: Event, data: EventFields) -> None:
         loop = self._of(event).loop
@@ -225,7 +237,12 @@ class Progress:
         if counts and step.loop is not None:
             step.loop.done, step.loop.failed = counts["done"], counts["failed"]
             step.loop.started, step.loop.claiming = step.loop.over - step.loop.kept, False
+        self._answered(step)
         self.changed.append(replace(step))  # it may begin again before it is told
+
+    def _answered(self, step: StepProgress) -> None:
+        """What was asked needs not be told any more: the log is read from its beginning."""
+        self.changed = [one for one in self.changed if one.name != step.name or one.state != "waiting"]
 
 
 def waits_for(data: EventFields) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from noetl.cli.options import server_flag
+from noetl.cli.running.progress import LoopProgress
 from noetl.cli.terminal import Paint, Tone, counted
 from noetl.core.program.program import Program
 from noetl.core.reading import explain_text
@@ -70,16 +71,34 @@ def _failure_lines(failures: list[Failure], left_out: int, paint: Paint) -> list
 
 
 def error_lines(error: Mapping[str, Json], execution_id: str, paint: Paint) -> list[str]:
-    """Where it failed: step, task, input, what the error says, and the commands that show more."""
+    """Where it failed: step, task, input, what the error says, and the commands that go on from there."""
     names = {"step": "step", "task": "task", "iteration": "iteration", "attempt": "attempt"}
     place = [f"{name} {error[key]}" for key, name in names.items() if error.get(key) is not None]
     lines = [f"{paint('error', 'error')}[{error['kind']}]: {error['message']}"]
     if place:
         lines.append(f"  in     {', '.join(place)}")
     lines += detail_lines(error, "  ")
-    step = f" --step {error['step']}" if error.get("step") else ""
-    lines.append(f"  {paint('=', 'info')} try: noetl execution why {execution_id}{step}{server_flag()}")
-    lines.append(f"         noetl execution retry {execution_id}{server_flag()}")
+    step, server = error.get("step"), server_flag()
+    asked = f" --step {step}" if step else ""
+    lines.append(f"  {paint('=', 'info')} try: noetl execution why {execution_id}{asked}{server}")
+    lines.append(f"         noetl execution retry {execution_id}{server}")
+    if step and error["kind"] != "cancelled":
+        fixed = f"noetl execution rerun {execution_id} --from {step} --playbook FILE{server}"
+        lines.append(f"         {fixed}  # the playbook, corrected")
+    return lines
+
+
+def flawed_lines(flawed: Mapping[str, LoopProgress], result: ExecutionAnswer, paint: Paint) -> list[str]:
+    """Why iterations failed that their loop went on without, and how those alone are tried again."""
+    from noetl.cli.formats.text import printable
+
+    lines: list[str] = []
+    for name, loop in flawed.items():
+        mark, some = paint("failed", "warning"), f"{number(loop.failed)} of {number(loop.total)} iterations"
+        lines.append(f"  {mark}  {name}, {some}, the first: {printable(loop.error or 'before this log')}")
+        if result["status"] == "failed":  # where it completed, a retry is of these alone
+            retry = f"noetl execution retry {result['execution_id']} --step {name}{server_flag()}"
+            lines.append(f"  {paint('=', 'info')} from these on: {retry}")
     return lines
 
 

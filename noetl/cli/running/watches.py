@@ -10,7 +10,14 @@ from noetl.cli.formats import text
 from noetl.cli.options import server_flag
 from noetl.cli.playbooks.sources import Source
 from noetl.cli.running.progress import LoopProgress, Progress, StepProgress
-from noetl.cli.running.run_summary import duration, error_lines, number, stuck_lines, tally_lines
+from noetl.cli.running.run_summary import (
+    duration,
+    error_lines,
+    flawed_lines,
+    number,
+    stuck_lines,
+    tally_lines,
+)
 from noetl.cli.running.runner import Watch
 from noetl.cli.terminal import Paint, Tone, colourful, emit, emit_json, note
 from noetl.core.event import Event, envelope
@@ -123,6 +130,7 @@ class TextWatch(Watch):
         if result["status"] == "completed" and result["output"] is not None:
             emit_output(result["output"], raw=self.raw)
         lines = [] if self.quiet else tally_lines(result, self.paint)
+        lines += flawed_lines(self.progress.flawed(), result, self.paint)
         for line in lines + self._next(result):
             note(line)
 
@@ -155,7 +163,7 @@ def step_line(step: StepProgress, now: int, paint: Paint) -> str:
         parts.append(loop_words(step.loop))
     if step.attempt > 1:
         parts.append(f"{step.attempt} attempts")
-    parts.append(duration(step.elapsed(now)))
+    parts.append(step.why if step.state == "waiting" and step.why else duration(step.elapsed(now)))
     return "  ".join(parts)
 
 

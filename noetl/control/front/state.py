@@ -59,11 +59,14 @@ def _token(token: Token) -> TokenStanding:
 
 
 def _runs(state: State) -> list[RunStanding]:
-    out = {lease.run for lease in state.leases.values() if lease.out}
-    return [_run(run, run.id in out) for run in state.runs.values()]
+    out: dict[str, set[str]] = {}
+    for lease in state.leases.values():
+        if lease.out:
+            out.setdefault(lease.run, set()).update([lease.worker] if lease.worker is not None else [])
+    return [_run(run, out.get(run.id)) for run in state.runs.values()]
 
 
-def _run(run: Run, out: bool) -> RunStanding:
+def _run(run: Run, workers: set[str] | None) -> RunStanding:
     """A run: `waiting` for something outside, `running` in a worker's hands, else `queued`."""
     waiting: list[Waiting] = [
         {"address": address, "task": parked.label, "for": _waits_for(parked)}
@@ -73,9 +76,10 @@ def _run(run: Run, out: bool) -> RunStanding:
     fields: RunStanding = {
         "id": run.id,
         "step": run.step,
-        "status": "running" if out else "waiting" if waiting else "queued",
+        "status": "running" if workers is not None else "waiting" if waiting else "queued",
         "scheduled_at": iso(run.scheduled_at),
         "started_at": _iso(run.started_at),
+        "workers": sorted(workers or ()),
         "waiting": waiting,
     }
     if run.loop is not None:

@@ -221,3 +221,14 @@ def test_what_an_error_says_cannot_move_the_cursor():
     assert told[1] == '  input  {"n":1}'
     assert "\x1b" not in "".join(told)
     assert "\r" not in "".join(told)
+
+
+def test_a_question_is_told_when_it_is_asked_and_not_when_it_is_answered() -> None:
+    asked = event("task.parked", "load.1", signal="go", approval="Shall it go?")
+    progress = after(SCHEDULED, asked)
+    [step] = progress.changed
+    assert step_line(step, 2000, PLAIN) == "waiting  load  for the signal go: Shall it go?"
+    assert not after(SCHEDULED, event("task.parked", "load.1", **{"for": "retry"})).changed
+    assert not after(SCHEDULED, asked, event("task.resumed", "load.1")).changed
+    cancelled = after(SCHEDULED, asked, event("step.failed", "load.1"))
+    assert [step.state for step in cancelled.changed] == ["failed"]

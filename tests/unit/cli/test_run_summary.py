@@ -1,11 +1,13 @@
-"""The last line of a run says whether it is over."""
+"""How a run ended, in lines: whether it is over, what failed on the way, what can be done next."""
 
 from typing import Any
 
 import pytest
 
-from noetl.cli.running.run_summary import tally_lines
+from noetl.cli.running.progress import Progress
+from noetl.cli.running.run_summary import error_lines, flawed_lines, tally_lines
 from noetl.cli.terminal import Paint
+from noetl.core.event import Event
 
 COUNTS = {"steps": 1, "tasks": 0, "iterations": 0, "events": 6}
 
@@ -17,3 +19,43 @@ COUNTS = {"steps": 1, "tasks": 0, "iterations": 0, "events": 6}
 def test_what_goes_on_took_no_time_yet(status: str, said: str) -> None:
     result: Any = {"status": status, "duration_ms": 1000, "counts": COUNTS, "failures": []}
     assert tally_lines(result, Paint(False)) == [f"{said}: 1 step, 0 tasks, 6 events"]
+
+
+@pytest.mark.parametrize(
+    ("status", "more"),
+    [("failed", ["  = from these on: noetl execution retry e1 --step load"]), ("completed", [])],
+)
+def test_iterations_that_failed_are_told_with_the_first_error_and_how_to_run_them_again(
+    status: str, more: list[str]
+) -> None:
+    first, second = (
+        Event(
+            "loop.iteration.failed",
+            1,
+            "s",
+            "load.1",
+            f"[{n}]",
+            None,
+            None,
+            None,
+            {"error": {"kind": "http", "message": f"no {n}"}},
+        )
+        for n in (1, 0)
+    )
+    progress = Progress()
+    began = Event("step.scheduled", 1, "s", "load.1", data={"step": "load", "tokens": ["t"], "total": 4})
+    progress.receive(1, [began, first, second, Event("loop.done", 2, "s", "load.1")])
+    result: Any = {"execution_id": "e1", "status": status}
+    said = "  failed  load, 2 of 4 iterations, the first: http: no 1"
+    assert flawed_lines(progress.flawed(), result, Paint(False)) == [said, *more]
+
+
+def test_a_failed_step_is_offered_the_way_on_with_a_corrected_playbook() -> None:
+    error: Any = {"kind": "python", "message": "KeyError: 'a'", "step": "load"}
+    assert error_lines(error, "e1", Paint(False))[-3:] == [
+        "  = try: noetl execution why e1 --step load",
+        "         noetl execution retry e1",
+        "         noetl execution rerun e1 --from load --playbook FILE  # the playbook, corrected",
+    ]
+    cancelled = error_lines({**error, "kind": "cancelled"}, "e1", Paint(False))
+    assert cancelled[-1] == "         noetl execution retry e1"

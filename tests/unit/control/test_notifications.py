@@ -261,7 +261,7 @@ async def test_one_that_waits_is_told_of_while_it_waits(made: Embedded, receiver
     started = await made.front.start(Ask(text=text))
     async with rounds(made):
         await receiver.count(1)
-    assert receiver.calls[0].json["text"] == "tests/hello is waiting"
+    assert receiver.calls[0].json["text"] == "tests/hello is waiting for the signal go (step greet)"
     assert started.execution_id == receiver.calls[0].json["execution_id"]
 
 
@@ -344,7 +344,7 @@ async def test_one_that_takes_longer_than_expected_is_told_of_once(
     started = await made.front.start(Ask(text=WAITS_LONG % "0.05"))
     async with rounds(made):
         [call] = await receiver.count(1)
-    assert call.json["text"] == "tests/slow is late: it should have taken 0.05 s"
+    assert call.json["text"] == "tests/slow is late: it should have taken 0.05 s; it is at step ask"
     assert (call.json["execution_id"], call.json["expected_ms"]) == (started.execution_id, 50)
     assert len(await told(made)) == 1
 
@@ -395,3 +395,56 @@ async def test_nothing_is_lost_with_a_process_and_a_bug_that_loses_something_is_
     await told(made)
     missing = {execution_id} - {call.json["execution_id"] for call in receiver.calls}
     assert len(missing) == lost
+
+
+async def test_what_an_execution_waits_for_is_in_the_sentence(made: Embedded, receiver: Receiver) -> None:
+    await made.front.put_notification(ask(target=f"webhook:{receiver.url}/", occasions=["waiting"]))
+    text = HELLO.replace(
+        'kind: python, code: "result = f\'hello {name}\'", input: {name: "{{ workload.name }}"}',
+        "kind: wait, input: {approval: Shall it go?}",
+    )
+    await made.front.start(Ask(text=text))
+    async with rounds(made):
+        await receiver.count(1)
+    assert receiver.calls[0].json["text"] == "tests/hello is waiting for Shall it go? (step greet)"
+
+
+FLAWED = """
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: flawed, path: tests/flawed}
+workflow:
+  - step: each
+    spec: {policy: {failure: {mode: best_effort}}}
+    loop: {in: [1, 2, 3], iterator: n}
+    tool: {kind: python, input: {n: "{{ iter.n }}", code: "result = 1 // (n - 2)"}}
+    next: {arcs: [{step: after, when: "{{ event.ok }}"}]}
+  - step: after
+    tool: {kind: python, code: "raise ValueError('nothing to sum')"}
+"""
+FIRST = "the first: python: ZeroDivisionError: integer division or modulo by zero (step each)"
+
+
+@pytest.mark.parametrize(
+    ("text", "occasion", "sentence"),
+    [
+        (
+            FLAWED,
+            "failed",
+            "failed: python: ValueError: nothing to sum (step after); before it 1 iteration failed",
+        ),
+        (
+            FLAWED.replace("raise ValueError('nothing to sum')", "pass"),
+            "completed",
+            "completed, 1 iteration failed",
+        ),
+    ],
+)
+async def test_iterations_that_a_loop_went_on_without_are_told_with_the_first_error(
+    made: Embedded, receiver: Receiver, text: str, occasion: Any, sentence: str
+) -> None:
+    await made.front.put_notification(ask(target=f"webhook:{receiver.url}/", occasions=[occasion]))
+    await run(made, text)
+    await told(made)
+    [call] = receiver.calls
+    assert call.json["text"] == f"tests/flawed {sentence}, {FIRST}"

@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 ea80f9461c00114586519c568873d13d8a0069cacab1f240944d46ea5446692d); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 c09ef4cca4e518550180fe6dcc2d696aa24fe8327742193b54275aa4ee560770); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -2855,6 +2855,7 @@ export interface components {
             status: "queued" | "running" | "waiting";
             step: string;
             waiting: components["schemas"]["Waiting"][];
+            workers: string[];
         };
         /**
          * ScheduleBody

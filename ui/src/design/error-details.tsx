@@ -3,6 +3,7 @@
 import type { ReactNode } from 'react'
 import type { Json } from '../api/json'
 import { stripAnsi } from './ansi'
+import { classes } from './classes'
 import { CopyIcon } from './copy'
 import { Tree } from './tree'
 
@@ -64,7 +65,10 @@ export function ErrorDetails({ details }: { details: unknown }) {
             role="group"
             tabIndex={0}
             aria-label={name}
-            className="max-h-80 overflow-auto px-2 py-1.5 text-xs leading-4.5 whitespace-pre"
+            className={classes(
+              'max-h-80 overflow-auto px-2 py-1.5 text-xs leading-4.5',
+              name.startsWith('Body') ? 'whitespace-pre-wrap [overflow-wrap:anywhere]' : 'whitespace-pre',
+            )}
           >
             {stripAnsi(text)}
           </pre>

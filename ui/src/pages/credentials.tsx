@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { put, remove } from '../api/client'
-import { credentials, credentialUses } from '../api/queries'
+import { credentials, credentialUses, notifications } from '../api/queries'
 import type { Obj } from '../api/types'
 import { Button, Dialog, Field, IconButton } from '../design/controls'
 import { Empty, Failure, QueryView } from '../design/states'
@@ -17,6 +17,7 @@ export function CredentialsPage() {
   useTitle('Credentials')
   const credentialsQuery = useQuery(credentials())
   const usesQuery = useQuery(credentialUses())
+  const notificationsQuery = useQuery(notifications())
   const client = useQueryClient()
   const [adding, setAdding] = useState(false)
   const [dropping, setDropping] = useState<string | null>(null)
@@ -56,7 +57,13 @@ export function CredentialsPage() {
                     </td>
                     <td className="td text-ink-3">sealed</td>
                     <td className="td">
-                      <Named name={item.name} paths={usesQuery.data?.items[item.name] ?? []} />
+                      <Named
+                        name={item.name}
+                        paths={usesQuery.data?.items[item.name] ?? []}
+                        told={(notificationsQuery.data?.items ?? [])
+                          .filter((one) => one.auth === item.name)
+                          .map((one) => one.name)}
+                      />
                     </td>
                     <td className="td text-right max-sm:ml-auto">
                       <Button
@@ -90,7 +97,7 @@ export function CredentialsPage() {
   )
 }
 
-function Named({ name, paths }: { name: string; paths: string[] }) {
+function Named({ name, paths, told }: { name: string; paths: string[]; told: string[] }) {
   if (name.startsWith('trigger.'))
     return (
       <>
@@ -100,7 +107,8 @@ function Named({ name, paths }: { name: string; paths: string[] }) {
         </Link>
       </>
     )
-  if (paths.length === 0) return <span className="text-ink-3">no registered playbook</span>
+  if (paths.length + told.length === 0)
+    return <span className="text-ink-3">no registered playbook, no notification</span>
   return (
     <>
       {paths.map((path) => (
@@ -108,6 +116,14 @@ function Named({ name, paths }: { name: string; paths: string[] }) {
           {path}
         </Link>
       ))}
+      {told.length > 0 && (
+        <>
+          {told.length === 1 ? 'the notification' : 'the notifications'}{' '}
+          <Link href="/notifications" className="text-accent hover:underline">
+            {told.join(', ')}
+          </Link>
+        </>
+      )}
     </>
   )
 }

@@ -25,7 +25,7 @@ export function DataTab({ id, at, failed, open }: Props) {
   return (
     <QueryView query={dataQuery} what="Reading the data">
       {(data) => (
-        <div className="grid min-h-0 flex-1 gap-4 overflow-auto p-4 lg:grid-cols-2">
+        <div className="grid min-h-0 flex-1 content-start gap-4 overflow-auto p-4 lg:grid-cols-2">
           <div className="flex min-w-0 flex-col gap-4">
             <Block title="ctx" note={`after event ${data.seq}`}>
               {Object.keys(data.ctx).length ? (

@@ -88,7 +88,10 @@ export function BarRow({ id, line, span, end, critical, expanded, toggle, choose
             >
               <Icon name="chevron" size={11} className={expanded ? 'rotate-90' : ''} />
             </button>
-            <StatusIcon status={run.status} size={12} />
+            <StatusIcon
+              status={run.status === 'done' && run.loop?.failed ? 'flawed' : run.status}
+              size={12}
+            />
             <button type="button" className="truncate hover:underline" title={run.run} onClick={choose}>
               {run.run}
             </button>
@@ -224,7 +227,7 @@ function RunBars({
       {label >= 0 && share(run.scheduled, span) < 100 && (
         <BarLabel from={share(run.scheduled, span)} to={label} expanded={expanded}>
           {took}
-          {run.loop && ` · ${count(run.loop.done + run.loop.failed)}/${count(run.loop.total)}`}
+          {run.loop && ` · ${count(run.loop.done)}/${count(run.loop.total)} ok`}
           {run.loop && run.loop.failed > 0 && `, ${count(run.loop.failed)} failed`}
         </BarLabel>
       )}

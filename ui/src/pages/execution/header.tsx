@@ -1,6 +1,8 @@
 // Who, what, when: the facts of an execution in one dense block.
+import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 import { Link } from 'wouter'
+import { loop } from '../../api/queries'
 import type { Execution, ExecutionItem, Progress } from '../../api/types'
 import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
@@ -12,13 +14,14 @@ import { useRetry } from './actions'
 
 interface Props {
   summary: Execution
-  history: Progress['history']
+  progress: Progress
+  loops: string[]
   inside: ExecutionItem[]
   link: ReactNode
   children: ReactNode
 }
 
-export function Header({ summary, history, inside, link, children }: Props) {
+export function Header({ summary, progress, loops, inside, link, children }: Props) {
   const { playbook } = summary
   const parent = typeof summary.parent === 'string' ? summary.parent : summary.parent?.execution_id
   return (
@@ -77,7 +80,7 @@ export function Header({ summary, history, inside, link, children }: Props) {
           </Fact>
         )}
         <Children items={inside} />
-        <History history={history} />
+        <History history={progress.history} />
       </div>
       {summary.error && (
         <ErrorBanner status={summary.status} error={summary.error} unasked={unasked(summary)} />
@@ -85,6 +88,7 @@ export function Header({ summary, history, inside, link, children }: Props) {
       {summary.status === 'completed' && summary.counts.failed_iterations > 0 && (
         <FailedIterationsBanner summary={summary} />
       )}
+      {summary.status === 'failed' && <EarlierFailures summary={summary} progress={progress} loops={loops} />}
       {summary.stuck && <Stuck stuck={summary.stuck} />}
       <Failures summary={summary} />
     </header>
@@ -195,6 +199,49 @@ function FailedIterationsBanner({ summary }: { summary: Execution }) {
       <Button kind="primary" icon="retry" onClick={retry}>
         Retry those {count(failed)}
       </Button>
+    </div>
+  )
+}
+
+/** What it may have failed for: a loop before it that went on without some of its iterations. */
+function EarlierFailures({
+  summary,
+  progress,
+  loops,
+}: {
+  summary: Execution
+  progress: Progress
+  loops: string[]
+}) {
+  const run = loops.findLast((name) => {
+    const step = progress.steps[name.slice(0, name.lastIndexOf('.'))]
+    return step?.status === 'done' && (step.loop?.failed ?? 0) > 0
+  })
+  return run ? <FlawedLoop id={summary.execution_id} run={run} progress={progress} /> : null
+}
+
+function FlawedLoop({ id, run, progress }: { id: string; run: string; progress: Progress }) {
+  const loopQuery = useQuery(loop(id, run))
+  const step = run.slice(0, run.lastIndexOf('.'))
+  const counts = progress.steps[step]?.loop
+  const first = Object.values(loopQuery.data?.errors ?? {})[0]
+  return (
+    <div role="note" className={`flex items-start gap-2 rounded-md px-2.5 py-1.5 ${softOf('flawed')}`}>
+      <span className="mt-0.5">
+        <StatusIcon status="flawed" />
+      </span>
+      <p className="min-w-0 break-words [overflow-wrap:anywhere]">
+        <span className="font-medium">
+          {count(counts?.failed ?? 0)} of {count(counts?.total ?? 0)} iterations of {step} failed before it
+        </span>{' '}
+        {first && <span className="text-ink-2">{first.message}</span>}{' '}
+        <Link
+          href={`/executions/${id}/loops?run=${encodeURIComponent(run)}`}
+          className="whitespace-nowrap text-accent hover:underline"
+        >
+          Look and run them again
+        </Link>
+      </p>
     </div>
   )
 }

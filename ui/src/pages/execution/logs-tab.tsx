@@ -160,13 +160,16 @@ function Lines({
               key={row.key}
               ref={virtual.measureElement}
               data-index={row.index}
-              className="absolute inset-x-0 flex gap-3 px-4 py-px hover:bg-sunken"
+              className={classes(
+                'absolute inset-x-0 flex gap-x-3 px-4 py-px hover:bg-sunken',
+                'max-sm:flex-wrap max-sm:py-0.5',
+              )}
               style={{ transform: `translateY(${row.start}px)` }}
             >
               <time title={exact(line.ts)} className="hidden shrink-0 text-ink-3 sm:block">
                 {clock(line.ts)}
               </time>
-              <span className="w-24 shrink-0 truncate text-ink-3 sm:w-40" title={address(line)}>
+              <span className="max-w-[70%] shrink-0 truncate text-ink-3 sm:w-40" title={address(line)}>
                 {line.execution_id !== own && (
                   <a className="link" href={`/executions/${line.execution_id}/logs`}>
                     {line.execution_id.slice(-6)}
@@ -178,7 +181,7 @@ function Lines({
               <span
                 dir="auto"
                 className={classes(
-                  'min-w-0 flex-1 whitespace-pre-wrap break-words [overflow-wrap:anywhere]',
+                  'min-w-0 basis-full whitespace-pre-wrap break-words [overflow-wrap:anywhere] sm:flex-1 sm:basis-0',
                   TONES[line.level ?? ''],
                 )}
               >

@@ -82,7 +82,8 @@ export function ExecutionPage({ id, tab }: { id: string; tab: string | undefined
     <div className="flex min-h-0 flex-1 flex-col">
       <Header
         summary={summary}
-        history={progress.history}
+        progress={progress}
+        loops={loops}
         inside={children}
         link={<LinkState pulse={pulse} />}
       >

@@ -107,7 +107,12 @@ function NotificationRow({ item, edit }: { item: Notification; edit: () => void 
       </td>
       <td className="td max-w-96 break-all font-mono text-xs">
         {item.to}
-        {item.auth && <span className="font-sans text-ink-3"> with {item.auth}</span>}
+        {item.auth && (
+          <>
+            {' '}
+            <span className="font-sans text-ink-3 whitespace-nowrap">with {item.auth}</span>
+          </>
+        )}
       </td>
       <td className="td max-sm:w-full">
         <span className="flex gap-1 sm:justify-end">
@@ -204,7 +209,7 @@ function DeliveryRow({ item }: { item: Delivery }) {
           </span>
         )}
       </td>
-      <td className="td max-sm:w-full">
+      <td className="td max-sm:ml-auto">
         <span className="flex sm:justify-end">
           <Button
             kind="quiet"

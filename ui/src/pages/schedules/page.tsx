@@ -141,8 +141,13 @@ function RowActions({
 }) {
   return (
     <td className="td max-sm:w-full">
-      <span className="flex gap-1 max-sm:flex-wrap sm:justify-end">
-        <Button icon="play" aria-label={`Run ${name} now`} onClick={() => actions.run.mutate()}>
+      <span className="flex flex-wrap gap-1 sm:min-w-52 sm:justify-end 2xl:flex-nowrap">
+        <Button
+          icon="play"
+          className="max-sm:[&_svg]:hidden"
+          aria-label={`Run ${name} now`}
+          onClick={() => actions.run.mutate()}
+        >
           Run<span className="max-sm:hidden"> now</span>
         </Button>
         <Button onClick={toggle} aria-label={`${enabled ? 'Pause' : 'Resume'} ${name}`}>
@@ -157,7 +162,7 @@ function RowActions({
 
 function PlaybookCell({ path, version }: { path: string; version: number | null }) {
   return (
-    <td className="td max-w-0 sm:w-1/4 max-sm:w-full max-sm:max-w-full">
+    <td className="td max-w-0 sm:w-1/4 sm:min-w-32 max-sm:w-full max-sm:max-w-full">
       <span className="flex items-baseline gap-1.5">
         <Link href={`/playbooks/${path}`} title={path} className="truncate hover:underline">
           {path}
