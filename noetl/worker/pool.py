@@ -7,7 +7,6 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
-from functools import partial
 
 from noetl.core.deciding.trigger_scope import last_of
 from noetl.core.message import Report, WorkOrder
@@ -26,7 +25,9 @@ from noetl.worker.toolbox import Toolbox
 
 _LOG = logging.getLogger("noetl.worker")
 GRACE_S = 10.0
+FOLLOWING_MOST = 100  # orders that a task goes on with, so that steps that never wait let others have a turn
 Key = tuple[str, str]
+Lane = asyncio.Task[None]  # runs an order, and then those that its end has brought
 
 
 def _end_orphans() -> None:
@@ -57,7 +58,8 @@ class Pool:
         self.toolbox, self.reports, self.payloads, self.programs = toolbox, reports, payloads, programs
         self.slots = Slots(concurrency, self._pump)
         self._queue: dict[Key, WorkOrder] = {}  # in the order they came
-        self._running: dict[Key, tuple[Runner, asyncio.Task[None]]] = {}
+        self._running: dict[Key, tuple[Runner, Lane]] = {}
+        self._lanes: dict[Lane, Runner] = {}  # which order a task is at
         self._returning: set[asyncio.Task[None]] = set()
         self.draining = False
         self.finished = 0  # orders that have ended here
@@ -77,7 +79,13 @@ class Pool:
             running[1].cancel()  # the lease is here under an older epoch, and not current any more
         self._queue.pop(_key(order), None)
         self._queue[_key(order)] = order
-        self._pump()
+        if not self._is_ending():
+            self._pump()
+
+    def _is_ending(self) -> bool:
+        """Whether this comes of the end of an order here: its task is about to ask for another one."""
+        runner = self._lanes.get(asyncio.current_task()) if self._lanes else None  # type: ignore[arg-type]
+        return runner is not None and runner.reporter.ending
 
     @property
     def room(self) -> int:
@@ -108,23 +116,46 @@ class Pool:
 
     def _pump(self) -> None:
         while self._queue and self.slots.room and not self.draining:
-            order = self._queue.pop(next(iter(self._queue)))
-            runner = self._runner(order)
+            runner = self._next()
             self.slots.take()
-            task = asyncio.create_task(self._run(runner))
-            task.add_done_callback(partial(self._over, _key(order)))
-            self._running[_key(order)] = (runner, task)
+            lane = asyncio.create_task(self._work(runner))
+            lane.add_done_callback(self._over)
+            self._put(lane, runner)
 
-    def _over(self, key: Key, task: asyncio.Task[None]) -> None:
+    def _next(self) -> Runner:
+        return self._runner(self._queue.pop(next(iter(self._queue))))
+
+    def _put(self, lane: Lane, runner: Runner) -> None:
+        self._lanes[lane] = runner
+        self._running[_key(runner.order)] = (runner, lane)
+
+    async def _work(self, runner: Runner) -> None:
+        """Run an order, and go on with what its end has brought: the next step needs no task of its own."""
+        lane: Lane = asyncio.current_task()  # type: ignore[assignment]
+        for _ in range(FOLLOWING_MOST):
+            await self._run(runner, lane)
+            if not self._queue or self.draining or lane.cancelling() or self.slots.busy > self.slots.limit:
+                return
+            self._end(runner)
+            runner = self._next()  # it has the slot of the one before
+            self._put(lane, runner)
+            self._pump()
+        await self._run(runner, lane)
+
+    def _end(self, runner: Runner) -> None:
         """An order has ended, perhaps before it began; the lease may be here again under a new epoch."""
-        if key in self._running and self._running[key][1] is task:
+        key = _key(runner.order)
+        if key in self._running and self._running[key][0] is runner:
             del self._running[key]
-        if not task.cancelled() and task.exception() is not None:
-            self.trouble = task.exception()
-            _LOG.error(
-                "an order ended with a bug of ours", exc_info=self.trouble, extra={"execution_id": key[0]}
-            )
         self.finished += 1
+
+    def _over(self, lane: Lane) -> None:
+        runner = self._lanes.pop(lane)
+        self._end(runner)
+        if not lane.cancelled() and lane.exception() is not None:
+            self.trouble = lane.exception()
+            extra = {"execution_id": runner.order.execution_id}
+            _LOG.error("an order ended with a bug of ours", exc_info=self.trouble, extra=extra)
         self.slots.give()
 
     def _runner(self, order: WorkOrder) -> Runner:
@@ -148,8 +179,8 @@ class Pool:
         reporter = Reporter(order, around, self.reports, self.payloads, self.toolbox.worker_id)
         return Runner(order, program, self.toolbox, reporter, self.slots)
 
-    async def _run(self, runner: Runner) -> None:
-        runner.reporter.on_broken = asyncio.current_task().cancel  # type: ignore[union-attr]
+    async def _run(self, runner: Runner, lane: Lane) -> None:
+        runner.reporter.on_broken = lane.cancel
         try:
             await runner.run()
         except Refused:

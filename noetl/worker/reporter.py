@@ -52,6 +52,7 @@ class Reporter:
         self._flushes: set[asyncio.Task[None]] = set()
         self._unsaid = False  # a report was begun and not accepted
         self._over = False
+        self.ending = False  # what is said now is the last of the lease
         self.broken: BaseException | None = None  # why it was not
         self.on_broken: Callable[[], object] = lambda: None
 
@@ -127,6 +128,7 @@ class Reporter:
             self.around.record(event)
         self._stop_timer()
         async with self._sending:
+            self.ending = True
             await self._send((), final=True)
 
     async def fail(self, event: Event) -> None:

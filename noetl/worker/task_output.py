@@ -60,6 +60,8 @@ class TaskOutput:
 
     def end(self) -> None:
         """The call is over."""
+        if not self._splitters and not self._held and not self.waits:
+            return  # as most calls: it has printed nothing
         self._release()
         self._add([text for splitter in self._splitters.values() for text in splitter.end()])
         self._splitters.clear()

@@ -84,8 +84,9 @@ class Writer:
                 return
             try:
                 settled = self._do([job.job for job in jobs])
-            finally:
-                self._undo()  # an interrupt leaves nothing half done
+            except BaseException:  # an interrupt leaves nothing half done
+                self._undo()
+                raise
         _settle([(job.future, answer) for job, answer in zip(jobs, settled, strict=True)])
 
     def close(self) -> None:
