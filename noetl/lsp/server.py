@@ -21,13 +21,14 @@ from noetl.dsl.load import Loaded
 from noetl.dsl.net.diagram import Sketch, graph, sketch
 from noetl.dsl.tool_kind import Kinds
 from noetl.dsl.yaml.source import parse
-from noetl.errors import PlaybookError
+from noetl.errors import NoetlError, PlaybookError
 from noetl.lsp import completion, hover, navigation, quick_fixes
 from noetl.lsp.last_value import Look, expression_at, mapping_before, nothing_seen, path_of, shown
 from noetl.lsp.navigation import Place, Symbol
 from noetl.lsp.schema_reader import SchemaReader
 
 Check = Callable[[str], Loaded | None]  # None: the text is not that of a playbook
+Enter = Callable[[str], None]  # the folder that the editor has opened: its settings and tools are meant
 TYPING_S = 0.03  # a pause this long in the typing, and findings are told
 GRAPH, PICTURE = "noetl.graph", "noetl.picture"
 BEGINNING_WORDS = 3  # of a text of which nobody can tell yet what it will be
@@ -54,10 +55,15 @@ class AtPlace(Protocol):
 class PlaybookServer(LanguageServer):
     """One editor's conversation."""
 
-    def __init__(self, check: Check, kinds: Kinds, look: Look) -> None:
+    def __init__(self, check: Check, kinds: Callable[[], Kinds], look: Look) -> None:
         super().__init__("noetl", __version__)
-        self._check, self.kinds, self.look = check, kinds, look
+        self._check, self._kinds, self.look = check, kinds, look
         self._waiting: dict[str, asyncio.TimerHandle] = {}
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """The tool kinds, those of the project too: loaded once it is known which folder is open."""
+        return self._kinds()
 
     @cached_property
     def reader(self) -> SchemaReader:
@@ -100,11 +106,20 @@ class PlaybookServer(LanguageServer):
         self._waiting.pop(uri, None)
         document = self.workspace.get_text_document(uri)
         lines = document.source.split("\n")
-        loaded = self.loaded(document)
+        try:
+            loaded = self.loaded(document)
+        except NoetlError as problem:  # a tool of the project that cannot be loaded, say
+            self.complain(problem)
+            return
         findings = [] if loaded is None else [diagnostic(finding, lines) for finding in loaded.diagnostics]
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(uri=uri, diagnostics=findings, version=document.version)
         )
+
+    def complain(self, problem: NoetlError) -> None:
+        """Say in the editor what keeps playbooks from being checked."""
+        text = problem.message if problem.hint is None else f"{problem.message}. {problem.hint}"
+        self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"noetl: {text}"))
 
     def forget(self, uri: str) -> None:
         """A text is closed: nothing is wrong with it any more."""
@@ -140,9 +155,17 @@ def _symbol(symbol: Symbol, lines: list[str], kind: types.SymbolKind) -> types.D
     return types.DocumentSymbol(symbol.name, kind, whole, whole, symbol.detail or None, children=inner)
 
 
-def language_server(check: Check, kinds: Kinds, look: Look = nothing_seen) -> PlaybookServer:
+def language_server(
+    check: Check, kinds: Callable[[], Kinds], enter: Enter, look: Look = nothing_seen
+) -> PlaybookServer:
     """A server that checks texts so, knows these tool kinds, and looks so for what runs had."""
     server = PlaybookServer(check, kinds, look)
+
+    @server.feature(types.INITIALIZE)
+    def opened(params: types.InitializeParams) -> None:
+        if server.workspace.root_path:
+            enter(server.workspace.root_path)
+
     _follow_texts(server)
     _propose(server)
     _navigate(server)

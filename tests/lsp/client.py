@@ -16,7 +16,8 @@ PATIENCE_S = 60.0
 class Editor:
     """One conversation with `noetl lsp`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, opened: Path | None = None) -> None:
+        """Start the server in a folder, and tell it which folder is open."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("NOETL_")}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "noetl", "lsp"],
@@ -32,7 +33,8 @@ class Editor:
         self._messages: queue.Queue[Any] = queue.Queue()
         self._told: list[Any] = []
         threading.Thread(target=self._read, daemon=True).start()
-        self.capabilities = self.ask("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+        root = None if opened is None else opened.as_uri()
+        self.capabilities = self.ask("initialize", {"processId": None, "rootUri": root, "capabilities": {}})
         self.tell("initialized", {})
 
     def _read(self) -> None:
@@ -80,6 +82,15 @@ class Editor:
                 params = message.get("params", {})
                 if (message.get("method"), params.get("uri"), params.get("version")) == wanted:
                     return list(params["diagnostics"])
+            self._told.append(self._messages.get(timeout=PATIENCE_S))
+
+    def shown(self) -> str:
+        """The next message that the editor shows to whoever writes."""
+        while True:
+            for message in self._told:
+                if message.get("method") == "window/showMessage":
+                    self._told.remove(message)
+                    return str(message["params"]["message"])
             self._told.append(self._messages.get(timeout=PATIENCE_S))
 
     def close(self) -> int:

@@ -411,3 +411,41 @@ def test_hover_shows_what_the_newest_run_had(tmp_path: Path) -> None:
         assert "newest run" not in book.hover(nothing)
     assert editor.close() == 0
     audit_all(tmp_path)
+
+
+OWN_TOOL = """
+import noetl
+
+@noetl.tool
+def weigh(what: str) -> float:
+    \"\"\"Weighs a thing.\"\"\"
+    return 1.0
+"""
+WEIGHS = (
+    BOOK.partition("workflow:")[0]
+    + "workflow:\n  - step: start\n    tool: {kind: weigh, input: {what: it}}\n"
+)
+
+
+def test_tools_of_the_folder_that_is_open_are_known_wherever_the_server_was_started(tmp_path: Path) -> None:
+    elsewhere, project = tmp_path / "elsewhere", tmp_path / "project"
+    elsewhere.mkdir()
+    (project / "tools").mkdir(parents=True)
+    (project / "noetl.toml").write_text('tools = ["tools/weigh.py"]')
+    (project / "tools" / "weigh.py").write_text(OWN_TOOL)
+    editor = Editor(elsewhere, project)
+    book = editor.open(WEIGHS, (project / "book.yaml").as_uri())
+    assert "unknown-kind" not in [one["code"] for one in book.findings()]
+    assert "Weighs a thing" in book.hover("kind: we|igh")
+    assert editor.close() == 0
+
+
+def test_a_tool_that_cannot_be_loaded_is_told_in_the_editor(tmp_path: Path) -> None:
+    (tmp_path / "noetl.toml").write_text('tools = ["weigh.py"]')
+    (tmp_path / "weigh.py").write_text("import no_such_library")
+    editor = Editor(tmp_path)
+    editor.open(WEIGHS)
+    said = editor.shown()
+    assert "cannot load the tools of 'weigh.py'" in said
+    assert "no_such_library" in said
+    assert editor.close() == 0

@@ -1,5 +1,7 @@
 """`noetl lsp`: the language server, over standard input and output. What it knows is noetl.lsp's."""
 
+import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -28,8 +30,16 @@ def command() -> int:
     from noetl.lsp.server import language_server
     from noetl.wiring.tool_kinds import kinds
 
-    language_server(_checked, kinds(), last_value).start_io()
+    language_server(_checked, kinds, _enter, last_value).start_io()
     return 0
+
+
+def _enter(folder: str) -> None:
+    """Work in the folder that the editor has open, wherever it started this program."""
+    with suppress(
+        FileNotFoundError, NotADirectoryError, PermissionError
+    ):  # then it is the folder of the start
+        os.chdir(folder)
 
 
 def _checked(text: str) -> "Loaded | None":
