@@ -200,6 +200,11 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("oidc_issuer", _text, "The OpenID provider whose tokens a server also accepts: its issuer."),
     Setting("oidc_audience", _text, "The audience that tokens of the OpenID provider must name.", "noetl"),
+    Setting("oidc_client_id", _text, "The provider's client as which people log in to the web page."),
+    Setting(
+        "oidc_client_secret", _text, "The secret of that client; none for one with PKCE alone.", secret=True
+    ),
+    Setting("oidc_scope", _text, "What is asked of the provider at a login.", "openid profile email"),
     Setting("rate", _positive, "Requests a second that each caller of a server may make.", 200),
     Setting("body_bytes", _positive, "The most bytes that a request to a server may have.", 2 * 1024 * 1024),
     Setting("otlp", _text, "Where traces go: the address of a collector that speaks OTLP over HTTP."),
@@ -244,6 +249,9 @@ class Settings:
     auth: bool | None = None
     oidc_issuer: str | None = None
     oidc_audience: str = "noetl"
+    oidc_client_id: str | None = None
+    oidc_client_secret: str | None = field(default=None, repr=False)
+    oidc_scope: str = "openid profile email"
     rate: int = 200
     body_bytes: int = 2 * 1024 * 1024
     otlp: str | None = None

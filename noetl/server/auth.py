@@ -11,6 +11,7 @@ from noetl.ports.bearer import PREFIX, digest, parsed
 from noetl.ports.store import AccessToken
 from noetl.server.access import NotProven, Who
 from noetl.server.oidc import Oidc, Provider
+from noetl.server.sign_in import SignIn
 
 TOKEN_FRESH_S = 5.0  # so long a token that was looked up is believed; a deleted one is good for no longer
 TOKENS_MAX = 1024
@@ -26,6 +27,7 @@ class Auth:
 
     find: FindToken  # raises NotFound
     oidc: Oidc | None = None
+    sign_in: SignIn | None = None  # where people log in to the web page
 
 
 class Doorkeeper:

@@ -31,6 +31,9 @@ PUBLIC = frozenset(
         ("GET", "/health/ready"),
         ("GET", "/api/openapi.json"),
         ("POST", "/api/v1/session"),  # its body is the proof
+        ("GET", "/api/v1/session/ways"),
+        ("GET", "/api/v1/session/login"),
+        ("GET", "/api/v1/session/login/done"),  # the provider's code is the proof
     }
 )
 # Addresses that the web page's own router resolves: a reader may open or reload any of them.

@@ -116,9 +116,9 @@ class Provider:
 
         place = self._oidc.jwks
         if place is None:
-            discovery = await _json(self._oidc.issuer.rstrip("/") + DISCOVERY)
+            discovery = await fetched(self._oidc.issuer.rstrip("/") + DISCOVERY)
             place = str(discovery.get("jwks_uri"))
-        return KeySet.import_key_set(await _json(place))
+        return KeySet.import_key_set(await fetched(place))
 
 
 def _words(claim: Json) -> set[str]:
@@ -127,7 +127,7 @@ def _words(claim: Json) -> set[str]:
     return {item for item in claim if isinstance(item, str) and item} if isinstance(claim, list) else set()
 
 
-async def _whole(content: "StreamReader") -> bytes:
+async def whole(content: "StreamReader") -> bytes:
     """All of an answer, which comes in pieces; ValueError when it does not end."""
     body = bytearray()
     async for piece in content.iter_any():
@@ -137,7 +137,7 @@ async def _whole(content: "StreamReader") -> bytes:
     return bytes(body)
 
 
-async def _json(url: str) -> Any:
+async def fetched(url: str) -> Any:
     """What an address of the provider says; raises BackendError."""
     import aiohttp
 
@@ -145,7 +145,7 @@ async def _json(url: str) -> Any:
     try:
         async with aiohttp.ClientSession(timeout=timeout) as session, session.get(url) as answer:
             answer.raise_for_status()
-            body = await _whole(answer.content)
+            body = await whole(answer.content)
     except (aiohttp.ClientError, TimeoutError, ValueError) as error:
         message = f"the OpenID provider does not answer at {url}: {type(error).__name__}"
         raise BackendError(message, hint="look at NOETL_OIDC_ISSUER") from error

@@ -25,6 +25,7 @@ class Options:
     ready_after_ms: int = 30_000  # work that is due for longer than this makes the server not ready
     heartbeat_s: float = 15.0  # a stream says so often that it is alive
     body_bytes: int = 2 * 1024 * 1024
+    public_url: str | None = None  # at which people reach this server; None: as they call it
     auth: Auth | None = None  # None: whoever reaches this server may do everything
     rate_per_s: float = 0.0  # how often each caller may ask; 0: as often as they like
     rate_burst: int = 100  # so many at once

@@ -9,6 +9,7 @@ from starlette.responses import Response
 COOKIE = "noetl_session"
 CSRF_HEADER = "x-csrf-token"
 LIFE_S = 12 * 3600
+BY_LOGIN = "login"  # who made the token of a session that began at an OpenID provider
 
 
 def csrf_of(bearer: str) -> str:

@@ -506,6 +506,13 @@ class SessionAnswer(msgspec.Struct):
     csrf: str | None
 
 
+class LoginWays(msgspec.Struct):
+    """How somebody can log in to the web page: with a token, and at which OpenID provider, if any."""
+
+    token: bool
+    provider: str | None
+
+
 ToolList = page_of("ToolList", JsonObject, "The installed tool kinds.")
 
 

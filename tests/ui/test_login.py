@@ -8,8 +8,20 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.openid_provider import CLIENT, SECRET, OpenIdProvider, providing
 from tests.ui.books import EDIT
 from tests.ui.conftest import Api, Complaints, noetl
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenIdProvider]:
+    """A place to log in at, which the servers that are started now know."""
+    with providing() as made:
+        monkeypatch.setenv("NOETL_OIDC_ISSUER", made.url)
+        monkeypatch.setenv("NOETL_OIDC_AUDIENCE", CLIENT)
+        monkeypatch.setenv("NOETL_OIDC_CLIENT_ID", CLIENT)
+        monkeypatch.setenv("NOETL_OIDC_CLIENT_SECRET", SECRET)
+        yield made
 
 
 @pytest.fixture
@@ -47,5 +59,28 @@ def test_a_token_opens_the_pages_and_leaving_closes_them(
     assert guarded.token not in page.evaluate("document.cookie + JSON.stringify(localStorage)")
     page.goto("/settings")
     expect(page.get_by_role("region", name="You")).to_contain_text("ada")
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_label("Token")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_somebody_logs_in_elsewhere_and_is_back_at_the_page_that_they_wanted(
+    provider: OpenIdProvider,
+    guarded: Api,
+    open_page: Callable[..., Page],
+    complaints: Complaints,
+    width: int,
+) -> None:
+    complaints.expect("401")
+    page = open_page(width, base=guarded.url)
+    provider.claims = {"preferred_username": "ada", "roles": []}
+    page.goto("/settings")
+    page.get_by_role("link", name="Log in at 127.0.0.1").click()
+    expect(page.get_by_role("alert")).to_contain_text("has no rights on this server")
+    provider.claims = {"preferred_username": "ada", "roles": ["noetl:run"]}
+    page.goto("/settings")
+    page.get_by_role("link", name="Log in at 127.0.0.1").click()
+    expect(page.get_by_role("region", name="You")).to_contain_text("ada")
+    expect(page).to_have_url(re.compile("/settings$"))
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_label("Token")).to_be_visible()

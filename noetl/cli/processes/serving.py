@@ -14,6 +14,7 @@ from noetl.settings import Settings
 if TYPE_CHECKING:
     from noetl.server.oidc import Oidc
     from noetl.server.options import Options
+    from noetl.server.sign_in import SignIn
 
 
 def options_for(settings: Settings, engine: Engine) -> "Options":
@@ -33,7 +34,8 @@ def options_for(settings: Settings, engine: Engine) -> "Options":
         tools=[facts(tool) for tool in every()],
         library=library_for(settings),
         version=__version__,
-        auth=Auth(engine.store.token, _oidc(settings)) if settings.guarded else None,
+        auth=Auth(engine.store.token, _oidc(settings), _sign_in(settings)) if settings.guarded else None,
+        public_url=settings.public_url,
         rate_per_s=settings.rate if settings.guarded else 0,
         rate_burst=2 * settings.rate,
         body_bytes=settings.body_bytes,
@@ -48,6 +50,16 @@ def _oidc(settings: Settings) -> "Oidc | None":
     if settings.oidc_issuer is None:
         return None
     return Oidc(issuer=settings.oidc_issuer, audience=settings.oidc_audience)
+
+
+def _sign_in(settings: Settings) -> "SignIn | None":
+    from noetl.server.sign_in import LoginClient, SignIn
+
+    if settings.oidc_issuer is None or settings.oidc_client_id is None:
+        return None
+    secret, scope = settings.oidc_client_secret, settings.oidc_scope
+    client = LoginClient(client_id=settings.oidc_client_id, secret=secret, scope=scope)
+    return SignIn(settings.oidc_issuer, client)
 
 
 @contextmanager

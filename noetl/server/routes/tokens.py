@@ -6,7 +6,7 @@ import msgspec
 from fastapi import Path, Request
 from starlette.responses import Response
 
-from noetl.ports.bearer import token_facts
+from noetl.ports.bearer import parsed, token_facts
 from noetl.ports.front import TokenAsk, TokenBody
 from noetl.ports.store import AccessToken
 from noetl.server import session
@@ -88,7 +88,11 @@ async def show_session(request: Request) -> Response:
 
 @router.delete("/session", **describe("read", {204: None}))
 async def log_out(request: Request) -> Response:
-    """End a session."""
+    """End a session; the token of one that began at an OpenID provider ends with it."""
+    of_login = parsed(request.cookies.get(session.COOKIE, ""))
+    for token in await front_of(request).tokens() if of_login is not None else ():
+        if of_login is not None and token.id == of_login[0] and token.by == session.BY_LOGIN:
+            await front_of(request).delete_token(token.id)
     answer = Response(status_code=204)
     session.end(answer, secure=session.over_tls(request))
     return answer

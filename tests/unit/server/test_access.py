@@ -30,7 +30,14 @@ ROUTES = [
     for method in sorted(route.methods or ())
 ]
 GUARDED = [one for one in ROUTES if one[2] != "public"]
-PUBLIC = {("GET", "/health/live"), ("GET", "/health/ready"), ("POST", "/api/v1/session")}
+PUBLIC = {
+    ("GET", "/health/live"),
+    ("GET", "/health/ready"),
+    ("POST", "/api/v1/session"),
+    ("GET", "/api/v1/session/ways"),
+    ("GET", "/api/v1/session/login"),
+    ("GET", "/api/v1/session/login/done"),
+}
 BELONGS_TO_NO_PATH = ("/credentials", "/workers", "/tokens")
 ASKS_FOR_ITS_OWN_PROOF = "/hooks/"
 STANDING: dict[str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 c09ef4cca4e518550180fe6dcc2d696aa24fe8327742193b54275aa4ee560770); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 446f9d4998d7fad61247d0a2c5f48066a734064df6a9474c7132b4d3735986ee); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -1312,9 +1312,69 @@ export interface paths {
         post: operations["log_in_api_v1_session_post"];
         /**
          * Log Out
-         * @description End a session.
+         * @description End a session; the token of one that began at an OpenID provider ends with it.
          */
         delete: operations["log_out_api_v1_session_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Leave
+         * @description Send somebody to the OpenID provider to log in; `place` is the page that they wanted.
+         */
+        get: operations["leave_api_v1_session_login_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/login/done": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Come Back
+         * @description Begin a session for whom the provider has sent back.
+         */
+        get: operations["come_back_api_v1_session_login_done_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/ways": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ways
+         * @description How somebody can log in to the web page.
+         */
+        get: operations["ways_api_v1_session_ways_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2452,6 +2512,14 @@ export interface components {
             last: number;
             seal: string | null;
             ts: number;
+        };
+        /**
+         * LoginWays
+         * @description How somebody can log in to the web page: with a token, and at which OpenID provider, if any.
+         */
+        LoginWays: {
+            provider: string | null;
+            token: boolean;
         };
         /**
          * LoopAnswer
@@ -5557,6 +5625,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    leave_api_v1_session_login_get: {
+        parameters: {
+            query?: {
+                place?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    come_back_api_v1_session_login_done_get: {
+        parameters: {
+            query?: {
+                code?: string;
+                state?: string;
+                error?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    ways_api_v1_session_ways_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How somebody can log in to the web page: with a token, and at which OpenID provider, if any. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginWays"];
+                };
             };
         };
     };

@@ -261,6 +261,13 @@ export const session = () =>
     retry: false,
   })
 
+export const loginWays = () =>
+  queryOptions({
+    queryKey: ['login-ways'],
+    queryFn: ({ signal }) => get('/session/ways', {}, {}, signal),
+    retry: false,
+  })
+
 export const schema = () =>
   queryOptions({
     queryKey: ['schema'],

@@ -2,9 +2,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Problem, post, setCsrfToken } from '../api/client'
-import { session } from '../api/queries'
+import { loginWays, session } from '../api/queries'
+import { classes } from '../design/classes'
 import { Button, Field } from '../design/controls'
 import { Failure, Loading } from '../design/states'
+import { softOf } from '../design/status'
 
 export function SessionGate({ children }: { children: ReactNode }) {
   const sessionQuery = useQuery(session())
@@ -18,8 +20,41 @@ export function SessionGate({ children }: { children: ReactNode }) {
   return <>{children}</>
 }
 
+/** Why somebody who comes back from the provider is not in. */
+const REFUSALS: Record<string, string> = {
+  refused: 'The login was not finished. Try again.',
+  unproven: 'The login proved nothing here: it took too long, or is not meant for this server. Try again.',
+  powerless: 'Your account has no rights on this server. Ask whoever runs it.',
+  away: 'The login does not answer. Try again in a while, or use a token.',
+}
+
+/** The page that was wanted, without what an earlier login said. */
+function wantedPlace(): string {
+  const { pathname, search } = window.location
+  const parameters = new URLSearchParams(search)
+  parameters.delete('login')
+  return pathname + (parameters.size ? `?${parameters}` : '')
+}
+
+function ElsewhereLink({ provider }: { provider: string }) {
+  return (
+    <a
+      href={`/api/v1/session/login?place=${encodeURIComponent(wantedPlace())}`}
+      className={classes(
+        'inline-flex h-7.5 items-center justify-center rounded-[5px] bg-accent px-2.5',
+        'font-medium text-on-accent hover:opacity-90',
+      )}
+    >
+      Log in at {new URL(provider).hostname}
+    </a>
+  )
+}
+
 function Login() {
   const client = useQueryClient()
+  const waysQuery = useQuery(loginWays())
+  const provider = waysQuery.data?.provider
+  const refusal = REFUSALS[new URLSearchParams(window.location.search).get('login') ?? '']
   const [token, setToken] = useState('')
   const enter = useMutation({
     mutationFn: () => post('/session', {}, { token: token.trim() }),
@@ -38,8 +73,15 @@ function Login() {
         }}
       >
         <h1 className="text-base font-semibold">NoETL</h1>
+        <p className="text-ink-2">This server wants to know who you are.</p>
+        {refusal && (
+          <p role="alert" className={`rounded-md px-2.5 py-1.5 ${softOf('failed')}`}>
+            {refusal}
+          </p>
+        )}
+        {provider && <ElsewhereLink provider={provider} />}
         <p className="text-ink-2">
-          This server wants to know who you are. Paste a token; <code>noetl token create</code> makes one.
+          {provider ? 'Or paste' : 'Paste'} a token; <code>noetl token create</code> makes one.
         </p>
         <Field label="Token">
           <input
@@ -54,7 +96,12 @@ function Login() {
           />
         </Field>
         {enter.error && <Failure error={enter.error} />}
-        <Button kind="primary" type="submit" className="justify-center" disabled={!token || enter.isPending}>
+        <Button
+          kind={provider ? 'plain' : 'primary'}
+          type="submit"
+          className="justify-center"
+          disabled={!token || enter.isPending}
+        >
           Enter
         </Button>
       </form>
