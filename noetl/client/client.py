@@ -111,7 +111,8 @@ class Client(_Plain[AsyncClient]):
     """
 
     def __init__(self, url: str | None = None, token: str | None = None) -> None:
-        super().__init__(AsyncClient(url, token), LoopThread("noetl-client"))
+        awaited = AsyncClient(url, token)
+        super().__init__(awaited, LoopThread("noetl-client", at_end=awaited.close))
 
     @property
     def url(self) -> str:
@@ -119,8 +120,7 @@ class Client(_Plain[AsyncClient]):
         return self._awaited.url
 
     def close(self) -> None:
-        """Let go of the connection; the client is of no more use."""
-        self._thread.run(self._awaited.close())
+        """Let go of the connection. A client that nobody refers to any more is closed by itself."""
         self._thread.close()
 
     def __enter__(self) -> Self:

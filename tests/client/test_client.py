@@ -4,6 +4,8 @@ import asyncio
 import base64
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -246,6 +248,42 @@ async def test_plain_calls_work_beside_a_running_loop(url: str) -> None:
     assert plain()[0]["id"] == 0  # as in a notebook, whose cell runs inside a loop
     ticking.cancel()
     assert ticks
+
+
+LEFT_OPEN = """
+import gc, sys, threading, noetl
+
+def started():
+    return noetl.Client(sys.argv[1]).run("client/rows", count=1)
+
+execution = started()  # its client is nobody's any more
+print(execution.wait().ok)
+threads = [thread for thread in threading.enumerate() if thread.name == "noetl-client"]
+del execution
+gc.collect()
+print(len(threads), [thread.is_alive() for thread in threads])
+client = noetl.Client(sys.argv[1])
+print(len(client.workers()))
+"""
+
+
+def test_a_client_that_nobody_closes_leaves_nothing_behind(client: noetl.Client, url: str) -> None:
+    """As in a notebook: no thread stays, and the program ends without a word about it."""
+    ended = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", LEFT_OPEN, url], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.splitlines() == ["True", "1 [False]", "1"]
+    assert ended.stderr == ""
+
+
+def test_a_closed_client_says_so(url: str) -> None:
+    client = noetl.Client(url)
+    execution = client.execution("0" * 32)
+    client.close()
+    client.close()
+    for ask in (client.playbooks, execution.status):
+        with pytest.raises(RequestError, match="client is closed"):
+            ask()
 
 
 def test_a_notebook_shows_status_steps_table_and_graph(client: noetl.Client) -> None:
