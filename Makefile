@@ -27,7 +27,7 @@ ifndef V
 .SILENT:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dist site check check-ui quick test browser mariadb sshd bench bench-peers fuzz simulate histories lock ui clean
+.PHONY: help setup demo dist site check check-ui quick test browser mariadb sshd podman bench bench-peers fuzz simulate histories lock ui clean
 
 help: ## show this list
 	sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -97,12 +97,12 @@ quick: setup ## lint, types and the tests that tell most: within a minute on two
 CORES  := $(shell getconf _NPROCESSORS_ONLN)
 SPREAD := -q -rs -n $(shell expr $(CORES) \* 3 / 2) --dist worksteal --durations 20
 
-test: check browser mariadb sshd ## check, then every test, and which took longest; those of the core must reach every branch of it
+test: check browser mariadb sshd podman ## check, then every test, and which took longest; those of the core must reach every branch of it
 	$(BIN)/pytest $(SPREAD) --ignore tests/test_tidy.py --ignore tests/unit/core
 	$(BIN)/pytest $(SPREAD) tests/unit/core --cov noetl/core --cov-report term-missing --cov-fail-under 100
 
-# The web pages are tested in a real browser, kind sql on a real MariaDB, kinds ssh and sftp on OpenSSH's server. All
-# three are Debian's; nothing else is taken from outside .venv.
+# The web pages are tested in a real browser, kind sql on a real MariaDB, kinds ssh and sftp on OpenSSH's server, kind
+# container on Podman. All are Debian's; nothing else is taken from outside .venv.
 ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 browser:
@@ -122,6 +122,13 @@ sshd:
 	  { $(ROOT) apt-get update -qq && $(ROOT) env DEBIAN_FRONTEND=noninteractive \
 	      apt-get install -y -qq --no-install-recommends openssh-server; } >/dev/null \
 	  || { echo "test: ssh is tested against sshd; install it: apt-get install openssh-server" >&2; exit 1; }; }
+
+podman:
+	PATH=$$PATH:/usr/sbin; command -v podman >/dev/null && command -v runc >/dev/null && command -v busybox >/dev/null \
+	  || { echo "test: installing podman"; \
+	  { $(ROOT) apt-get update -qq && $(ROOT) env DEBIAN_FRONTEND=noninteractive \
+	      apt-get install -y -qq --no-install-recommends podman runc busybox-static; } >/dev/null \
+	  || { echo "test: kind container is tested on Podman; install it: apt-get install podman runc busybox-static" >&2; exit 1; }; }
 
 ui: ## build the web pages again into noetl/server/static; needs node
 	cd ui && npm ci --silent --no-fund --no-audit && npm run --silent build

@@ -12,7 +12,7 @@ TOOLS = frozenset({
     "input", "http", "connect", "dns", "network", "tls", "protocol", "redirect", "auth", "python",
     "crashed", "shell", "sql", "sqlite", "duckdb", "postgres", "delta", "file", "object", "path",
     "format", "body", "too_large", "exists", "nats", "no_responders", "no_stream", "backend",
-    "missing_extra", "mcp", "circuit", "email", "ssh", "sftp", "kafka", "dlt",
+    "missing_extra", "mcp", "circuit", "email", "ssh", "sftp", "kafka", "dlt", "container",
 })  # fmt: skip
 ALL = ENGINE | TOOLS
 
@@ -26,6 +26,7 @@ ONLY = {
     "dlt": "dlt",
     "sftp": "sftp",
     "kafka": "kafka",
+    "container": "container",
 }
 
 # What other engines call an error, and the condition that asks for it here.
@@ -47,5 +48,5 @@ ELSEWHERE = {
 OWN_KINDS = frozenset({
     "noop", "python", "http", "postgres", "sql", "duckdb", "sqlite", "shell", "file", "object", "nats",
     "resolve", "secrets", "playbook", "workbook", "wait", "mcp", "quantum", "transfer", "email", "ssh",
-    "sftp", "kafka", "dlt",
+    "sftp", "kafka", "dlt", "container",
 })  # fmt: skip

@@ -2,9 +2,7 @@
 
 import asyncio
 import logging
-import os
 import ssl
-import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +12,7 @@ from noetl.ports.call import Secret
 from noetl.ports.envelope import Failed
 from noetl.ports.network import Network
 from noetl.tools.parts.guard import reachable
+from noetl.tools.parts.tls import tls_of
 from noetl.tools.parts.tool_context import ToolContext
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ def _options(secret: Secret) -> dict[str, Any]:
             "auth", "a password is not sent without TLS: use a mechanism SCRAM-SHA-512 or security tls"
         )
     protocol = f"{'SASL_' if login else ''}{'SSL' if security == 'tls' else 'PLAINTEXT'}"
-    context = _tls(secret) if security == "tls" else None
+    context = tls_of(secret) if security == "tls" else None
     return {"bootstrap_servers": places, "security_protocol": protocol, "ssl_context": context, **login}
 
 
@@ -168,29 +167,6 @@ def _login(secret: Secret) -> dict[str, Any]:
         raise Failed("auth", "the credential has a 'username' and no 'password'")
     named = {"sasl_plain_username": str(user), "sasl_plain_password": str(secret["password"])}
     return {"sasl_mechanism": mechanism, **named}
-
-
-def _tls(secret: Secret) -> ssl.SSLContext:
-    """Certificates are always checked: against the authority that the credential names, or the usual ones."""
-    authority, own = secret.get("ca"), secret.get("certificate")
-    try:
-        context = ssl.create_default_context(cadata=None if authority is None else str(authority))
-        if own is not None:
-            _present(context, f"{own}\n{secret.get('private_key') or ''}\n")
-    except (ssl.SSLError, ValueError) as problem:
-        raise Failed("auth", f"the credential's 'ca' or 'certificate' cannot be read: {problem}") from None
-    return context
-
-
-def _present(context: ssl.SSLContext, certificate: str) -> None:
-    """Python takes a certificate from a file alone; it is there for that moment, for this user alone."""
-    number, path = tempfile.mkstemp()
-    try:
-        with os.fdopen(number, "w") as file:
-            file.write(certificate)
-        context.load_cert_chain(path)
-    finally:
-        os.unlink(path)
 
 
 async def _started(client: Any, door: _Door, options: Mapping[str, Any], patience: Patience) -> None:
