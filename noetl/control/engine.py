@@ -33,7 +33,7 @@ from noetl.core.deciding.synthesize import with_fragments
 from noetl.core.deciding.waits import undelivered
 from noetl.core.event import Event
 from noetl.core.formats import OLDEST_ROW_FORMAT
-from noetl.core.message import Answer, Decision, Deliver, Message, Report, Start
+from noetl.core.message import Answer, Decision, Deliver, Expire, Message, Report, Start
 from noetl.core.program.program import Program
 from noetl.core.state import State
 from noetl.errors import BackendError, Conflict, InvariantViolation, NewerFormat, NoetlError, NotFound
@@ -327,6 +327,9 @@ class Engine:
             return Decision(answer=Answer(seq=execution.state.seq))
         if self._prefetch.wanted(execution, message):
             await self._prefetch.before(execution, message)
+        if isinstance(message, Expire) and isinstance(message.leases, dict) and self.workers is not None:
+            # it may have waited long for its turn: who was heard since then keeps what it has
+            message.leases = self.workers.still_overdue(execution.state.execution_id, message.leases)
         if execution.tried and execution.wary:
             tried = partial(
                 decide, execution.state, message, now, execution.program, hydrated=execution.hydrated

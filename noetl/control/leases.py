@@ -363,17 +363,31 @@ class WorkerLeases:
         silent: dict[str, dict[str, int]] = {}
         lost: dict[str, dict[str, int]] = {}
         for (execution_id, lease), held_lease in self._held.items():
-            if now - max(held_lease.heard, since) > self.lease_s:
+            if self._is_silent(held_lease, now, since):
                 silent.setdefault(execution_id, {})[lease] = held_lease.epoch
-            elif not held_lease.mentioned and self._never_came(held_lease, now, since):
+            elif self._never_came(held_lease, now, since):
                 lost.setdefault(execution_id, {})[lease] = held_lease.epoch
         self._forget(now, since)
         return silent, lost
 
+    def still_overdue(self, execution_id: str, leases: dict[str, int]) -> dict[str, int]:
+        now = self._clock()
+        since = self._hearing.since(now, self._calls.quiet_s())
+        return {
+            lease: epoch
+            for lease, epoch in leases.items()
+            if (held_lease := self._held.get((execution_id, lease))) is not None
+            and held_lease.epoch == epoch
+            and (self._is_silent(held_lease, now, since) or self._never_came(held_lease, now, since))
+        }
+
+    def _is_silent(self, lease: HeldLease, now: float, since: float) -> bool:
+        return now - max(lease.heard, since) > self.lease_s
+
     def _never_came(self, lease: HeldLease, now: float, since: float) -> bool:
         """Its worker goes on telling what it holds, and this is not among it."""
         patience = UNHEARD_BEATS * beat_s(self.lease_s)
-        if now - max(lease.since, since) <= patience:
+        if lease.mentioned or now - max(lease.since, since) <= patience:
             return False
         if lease.worker_id is None:
             return True  # out before this server came, and never begun

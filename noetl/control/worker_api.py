@@ -225,10 +225,12 @@ class EngineWorkerApi:
         self, execution_id: str, leases: dict[str, int], why: Literal["silent", "lost"]
     ) -> None:
         """Let leases go once their end is committed; until then they are whose they were."""
+        overdue = Expire(leases, why)
         with suppress(NotFound, Conflict):  # it is over, or another server has it by now
-            await self._engine.send(execution_id, Expire(leases, why))
+            await self._engine.send(execution_id, overdue)
         for lease, epoch in leases.items():
-            self._leasing.let_go(execution_id, lease, epoch)
+            if lease in overdue.leases:  # and not heard of before that was decided
+                self._leasing.let_go(execution_id, lease, epoch)
 
 
 def _kinds(program: Program, pipeline: Pipeline) -> Iterable[str]:

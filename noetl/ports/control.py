@@ -34,6 +34,9 @@ class Workers(Protocol):
     def abandon(self, execution_id: str) -> None:
         """Stop every lease of an execution at once: nothing that is reported of it counts any more."""
 
+    def still_overdue(self, execution_id: str, leases: dict[str, int]) -> dict[str, int]:
+        """Which of these leases nobody carries on now; some may have been heard of in the meantime."""
+
     def deliver(self, execution_id: str, lease: str, address: str, task: str, output: Output) -> None:
         """Give a pipeline that waits inside a held lease its answer."""
 

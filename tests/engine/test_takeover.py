@@ -1,5 +1,7 @@
 """Work that another process takes over: what was finished is as it was, and what is left goes on from there."""
 
+import asyncio
+
 import pytest
 
 from noetl.core.message import Expire
@@ -105,6 +107,35 @@ async def test_work_that_comes_again_to_the_worker_that_had_it_is_done_once(tmp_
     [expired] = ran.named("lease.expired")
     assert (ran.status, expired["data"]["why"], expired["data"]["takeovers"]) == ("completed", why, takeovers)
     assert len(ran.named("task.done")) == 2
+
+
+async def test_a_lease_that_is_heard_of_while_its_end_waits_for_a_commit_stays_where_it_is(
+    tmp_path, monkeypatch
+):
+    async with engine(tmp_path) as made:
+        execution_id = await begin(made, HELD)
+        state = made.engine.live_state(execution_id)
+        await until(made, lambda: sum(len(run.parked) for run in state.runs.values()) == 2)
+        under_way, may_go, commit = asyncio.Event(), asyncio.Event(), made.engine.store.commit
+
+        async def slow(append):
+            under_way.set()
+            await may_go.wait()
+            await commit(append)
+
+        monkeypatch.setattr(made.engine.store, "commit", slow)
+        paused = asyncio.create_task(control(made, execution_id, "pause"))
+        await under_way.wait()
+        expiry = asyncio.create_task(made.engine.send(execution_id, Expire({"start.1": 1})))
+        await asyncio.sleep(0)  # it is in the mailbox now
+        monkeypatch.setattr(made.engine.workers, "still_overdue", lambda execution_id, leases: {})
+        may_go.set()
+        await asyncio.gather(paused, expiry)
+        await control(made, execution_id, "resume")
+        for _ in range(2):
+            await control(made, execution_id, "signal", name="go")
+        ran = await finish(made, execution_id)
+    assert (ran.status, ran.named("lease.expired")) == ("completed", [])
 
 
 async def test_what_another_owned_in_between_is_read_again_when_it_comes_back(tmp_path):

@@ -93,6 +93,17 @@ class WatchedStuck(StuckExecutions):
         return super().put(execution_id, reason, error)
 
 
+class WatchedLeases(WorkerLeases):
+    """What is decided on silence is judged."""
+
+    node: "ServerNode"
+
+    def still_overdue(self, execution_id: str, leases: dict[str, int]) -> dict[str, int]:
+        overdue = super().still_overdue(execution_id, leases)
+        self.node.world.inspector.decided(self.node, execution_id, overdue)
+        return overdue
+
+
 class ServerNode:
     """A server, without its HTTP face."""
 
@@ -108,13 +119,14 @@ class ServerNode:
         self.engine.stuck.node = self  # type: ignore[attr-defined]
         self.engine.lease_ms = int(LEASE_S * 1000)
         self.engine.listeners.append(self._listen)
-        self.leasing = WorkerLeases(
+        self.leasing = WatchedLeases(
             SimulatedChannel(world, self),
             LEASE_S,
             later=world.loop.call_soon,
             wall=self.now_ms,
             clock=world.loop.time,
         )
+        self.leasing.node = self
         self.engine.workers = self.leasing
         self.steering = Steering(self.engine, adopts=True)
         self.api = EngineWorkerApi(

@@ -32,6 +32,7 @@ class ClusterInspector(Inspector):
         self.granted: set[tuple[str, str, int]] = set()
         self.resumed: set[tuple[str, str, str]] = set()
         self.heard: dict[tuple[str, str, str, int], float] = {}  # when a server last heard of a lease
+        self.silent_s: dict[tuple[str, str, str, int], float] = {}  # of a lease, when its end was decided
         self.called: set[str] = set()  # children that a log has asked for
         self.told: dict[str, str] = {}  # lies by their batches
 
@@ -128,17 +129,23 @@ class ClusterInspector(Inspector):
             if held.worker_id != name
         }
 
+    def decided(self, node: ServerNode, execution_id: str, leases: dict[str, int]) -> None:
+        """A server decides now that nobody carries these leases on; the commit may come a good while later."""
+        for lease, epoch in leases.items():
+            key = (node.name, execution_id, lease, epoch)
+            self.silent_s[key] = self.world.now - max(self.heard.get(key, node.since), node.since)
+
     def _silences(self, append: Append) -> None:
-        world, node = self.world, self.world.committing
+        node = self.world.committing
         for row in append.rows:
             for event in events_of(row):
                 data: Any = event.data or {}
                 if event.name != "lease.expired" or data.get("why") != "silent":
                     continue
                 key = (node.name, append.execution_id, data["lease"], data["epoch"] - 1)
-                heard = max(self.heard.get(key, node.since), node.since)
-                if world.now - heard < LEASE_S - EPSILON_S:
-                    told = f"{data['lease']} counts as silent {world.now - heard:g} s after it was heard"
+                silent_s = self.silent_s.pop(key, 0.0)
+                if silent_s < LEASE_S - EPSILON_S:
+                    told = f"{data['lease']} counts as silent {silent_s:g} s after it was heard"
                     self.violate(append.execution_id, told)
                 self._lives(append.execution_id, data["lease"], data["epoch"] - 1)
 

@@ -25,6 +25,7 @@ FOUND = {
     413: "whoever told an execution something was answered with a bug when its log could not be read",
     106836: "a child stayed paused for ever when its parent was cancelled and the server died before telling it",
     103971: "a playbook with many long waits was taken for one that stands still",
+    301836: "an expiry that was decided before a beat came counted as one after it",
     105000: "a loop of quick iterations was held to chunks of one",
 }
 

@@ -488,3 +488,15 @@ def test_how_long_work_has_waited_for_a_worker_is_known(world: World) -> None:
     assert world.leasing.longest_wait_ms() == 5000
     world.take(hello("w"), 1)
     assert world.leasing.longest_wait_ms() == 0
+
+
+def test_a_lease_that_was_heard_of_while_its_end_waited_is_not_overdue_any_more(world: World) -> None:
+    for lease in ("l1", "l2"):
+        world.leasing.offer(WorkOrder("e1", lease, 1, "s.1", "s", "digest"))
+    world.settle()
+    world.take(hello("w"), 9)
+    assert world.overdue_after(LEASE_S + 1) == ({"e1": {"l1": 1, "l2": 1}}, {})
+    assert world.leasing.still_overdue("e1", {"l1": 1, "l2": 1}) == {"l1": 1, "l2": 1}
+    world.beat("w", ("e1", "l1", 1))
+    assert world.leasing.still_overdue("e1", {"l1": 1, "l2": 1, "l3": 1}) == {"l2": 1}
+    assert world.leasing.still_overdue("e1", {"l2": 2}) == {}  # given out again since then

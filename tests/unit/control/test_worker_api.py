@@ -112,6 +112,16 @@ async def test_a_lease_is_its_workers_until_its_expiry_is_committed() -> None:
     assert not world.leasing.holds("e1", "l1", 1, "w")
 
 
+async def test_a_lease_that_was_heard_of_before_its_end_was_decided_stays_its_workers() -> None:
+    api, engine, world = silent_worker("e1")
+    sweep = asyncio.create_task(api.sweep())
+    await asyncio.wait_for(engine.begun.wait(), 60)
+    engine.asked[0][1].leases = {}  # as the engine decided
+    engine.commit.set()
+    await sweep
+    assert world.leasing.holds("e1", "l1", 1, "w")
+
+
 async def test_an_expiry_that_could_not_be_committed_comes_again() -> None:
     api, engine, world = silent_worker("e1", "e2", "e3")
     engine.commit.set()
