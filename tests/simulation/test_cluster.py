@@ -26,6 +26,8 @@ FOUND = {
     106836: "a child stayed paused for ever when its parent was cancelled and the server died before telling it",
     103971: "a playbook with many long waits was taken for one that stands still",
     301836: "an expiry that was decided before a beat came counted as one after it",
+    506266: "a beat that came while its expiry waited for its turn did not count",
+    409418: "to go on behind a snapshot was taken for going on without the broken row before it",
     105000: "a loop of quick iterations was held to chunks of one",
 }
 
