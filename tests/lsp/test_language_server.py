@@ -288,6 +288,28 @@ def test_a_word_that_was_meant_is_one_click_away(editor: Editor) -> None:
     assert book.edited(action["edit"]["changes"][book.uri]) == BOOK
 
 
+@pytest.mark.parametrize(
+    "right, wrong, code",
+    [
+        ('when: "{{ event.ok }}"', "when: event.ok", "guard-without-template"),
+        ('"{{ ctx.rows }} of {{ fetch.data }} 🍵 {{ fetch.data }}"', None, "unquoted-template"),
+        ('{url: "{{ workload.api_url }}/orders"}', '{url: "{{ api_url }}/orders"}', "prefer-full-name"),
+    ],
+)
+def test_what_a_hint_says_to_write_is_one_click_away(
+    editor: Editor, right: str, wrong: str | None, code: str
+) -> None:
+    good = BOOK if wrong else BOOK.replace(right, '"{{ ctx.rows }}"')
+    bad = good.replace(right, wrong) if wrong else good.replace('"{{ ctx.rows }}"', "{{ ctx.rows }}")
+    book = editor.open(bad, f"file:///{code}.yaml")
+    (finding,) = [one for one in book.findings() if one["code"] == code]
+    action, *_ = editor.ask(
+        "textDocument/codeAction",
+        {"textDocument": {"uri": book.uri}, "range": finding["range"], "context": {"diagnostics": [finding]}},
+    )
+    assert book.edited(action["edit"]["changes"][book.uri]) == good
+
+
 def test_older_spellings_are_rewritten_with_one_click(editor: Editor) -> None:
     older = BOOK.replace(
         'input: {rows: "{{ orders.data }}", code: "result = len(rows)"}',
