@@ -8,8 +8,9 @@ import pytest
 
 from noetl.control.engine import Engine
 from noetl.control.ownership import Ownership
+from noetl.core import fold
 from noetl.errors import BackendError
-from tests.engine import test_mailbox, test_stuck
+from tests.engine import test_mailbox, test_pause, test_stuck
 from tests.planted import caught
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -25,6 +26,11 @@ def letters_are_thrown_away(patch: pytest.MonkeyPatch) -> None:
         self.store._mail.clear()
 
     patch.setattr(Engine, "stop", wrong)
+
+
+def pauses_count_against_waits(patch: pytest.MonkeyPatch) -> None:
+    """What bounds a wait runs on while the execution is paused."""
+    patch.setattr(fold, "_move_bounds", lambda run, by: None)
 
 
 def poison_is_asked_for_again(patch: pytest.MonkeyPatch) -> None:
@@ -83,6 +89,7 @@ PLANTS: dict[Plant, Test] = {
     the_first_failure_ends_the_mail: test_stuck.test_one_unreadable_log_blocks_nobodys_mail_and_is_not_read_again_and_again,
     the_unreadable_is_read_again: test_stuck.test_one_unreadable_log_blocks_nobodys_mail_and_is_not_read_again_and_again,
     letters_are_thrown_away: test_stuck.test_letters_survive_a_bug_and_are_read_once_the_execution_is_released,
+    pauses_count_against_waits: test_pause.test_an_approval_that_is_bounded_outlives_a_pause_that_is_longer,
     poison_is_asked_for_again: test_stuck.test_a_poison_report_is_refused_once_and_for_all,
     releases_go_on_from_memory: test_stuck.test_what_is_released_goes_on_from_its_log_alone,
     reports_wait_unchecked: test_mailbox.test_a_report_of_whoever_holds_no_lease_does_not_wait_until_the_lease_is_out_again,

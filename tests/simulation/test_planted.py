@@ -16,6 +16,7 @@ from noetl.core.pipeline.frame import Frame
 from noetl.core.state import LoopState
 from noetl.errors import BackendError
 from noetl.worker.reporter import Reporter
+from tests.planted import is_stale
 from tests.simulation import history
 from tests.simulation.history import VARIANTS, forget, play
 
@@ -40,12 +41,12 @@ def orders_before_the_commit(patch: pytest.MonkeyPatch) -> None:
     """What a decision asks for is done before the decision is in the log."""
     right = Engine._commit
 
-    async def wrong(self: Any, live: Any, before: int, rows: Any, decisions: Any) -> None:
+    async def wrong(self: Any, live: Any, before: int, rows: Any, decisions: Any, *more: Any) -> None:
         for decision in decisions:
             for command in decision.commands:
                 self._dispatch.carry_out(live, command)
             decision.commands = []
-        await right(self, live, before, rows, decisions)
+        await right(self, live, before, rows, decisions, *more)
 
     patch.setattr(Engine, "_commit", wrong)
 
@@ -54,9 +55,9 @@ def answers_before_the_commit(patch: pytest.MonkeyPatch) -> None:
     """A failed commit is taken for a good one."""
     right = Engine._commit
 
-    async def wrong(self: Any, live: Any, before: int, rows: Any, decisions: Any) -> None:
+    async def wrong(self: Any, live: Any, before: int, rows: Any, decisions: Any, *more: Any) -> None:
         try:
-            await right(self, live, before, rows, decisions)
+            await right(self, live, before, rows, decisions, *more)
         except BackendError:
             return
 
@@ -215,14 +216,24 @@ PLANTS: tuple[Plant, ...] = (
 )
 
 
+def first_seed() -> int | None:
+    """The first seed in which a rule is broken; what other seeds were like without the bug is forgotten."""
+    forget()
+    try:
+        for seed in range(SEEDS):
+            if violations := play(seed).violations:
+                assert not is_stale(violations), violations
+                return seed
+        return None
+    finally:
+        forget()
+
+
 @pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__)
 def test_a_planted_bug_is_found(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
-    forget()
     plant(monkeypatch)
     monkeypatch.setattr(history, "PATIENCE_S", 120.0)
-    found = next((seed for seed in range(SEEDS) if play(seed).violations), None)
-    forget()
-    assert found is not None, f"{plant.__doc__} was not noticed in {SEEDS} seeds"
+    assert first_seed() is not None, f"{plant.__doc__} was not noticed in {SEEDS} seeds"
 
 
 def test_variants_share_a_playbook() -> None:

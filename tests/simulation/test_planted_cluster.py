@@ -19,6 +19,7 @@ from noetl.control.worker_api import EngineWorkerApi
 from noetl.control.worker_silence import SilenceClock
 from noetl.core.deciding import report, report_check
 from noetl.core.deciding.report_check import ReportCheck
+from tests.planted import is_stale
 from tests.simulation import cluster_history, older_release
 from tests.simulation.cluster import OLDER, PLANNED
 from tests.simulation.cluster_history import run
@@ -229,7 +230,8 @@ def first_seed(faults: str) -> int | None:
         made = Faults(rng, on, until=15.0)
         planned = [fault for fault in PLANNED if fault in on]
         made.strikes = sorted((made.moment(), fault) for fault in planned for _ in range(2))
-        if run(playbook_of(seed), made, f"{seed:032x}").violations:
+        if violations := run(playbook_of(seed), made, f"{seed:032x}").violations:
+            assert not is_stale(violations), violations
             return seed
     return None
 
