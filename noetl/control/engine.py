@@ -329,7 +329,7 @@ class Engine:
             await self._prefetch.before(execution, message)
         if isinstance(message, Expire) and isinstance(message.leases, dict) and self.workers is not None:
             # it may have waited long for its turn: who was heard since then keeps what it has
-            message.leases = self.workers.still_overdue(execution.state.execution_id, message.leases)
+            message.leases = self.workers.still_overdue(execution.state.execution_id, message)
         if execution.tried and execution.wary:
             tried = partial(
                 decide, execution.state, message, now, execution.program, hydrated=execution.hydrated

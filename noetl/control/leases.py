@@ -15,7 +15,7 @@ from functools import partial
 
 from noetl.control.order_queue import Key, Waiting
 from noetl.control.worker_silence import SilenceClock
-from noetl.core.message import WorkOrder
+from noetl.core.message import Expire, WorkOrder
 from noetl.core.shapes import Output
 from noetl.core.state import Lease
 from noetl.ports.front import Worker
@@ -370,7 +370,9 @@ class WorkerLeases:
         self._forget(now, since)
         return silent, lost
 
-    def still_overdue(self, execution_id: str, leases: dict[str, int]) -> dict[str, int]:
+    def still_overdue(self, execution_id: str, overdue: Expire) -> dict[str, int]:
+        leases = overdue.leases if isinstance(overdue.leases, dict) else {}
+        is_so = self._is_silent if overdue.why == "silent" else self._never_came
         now = self._clock()
         since = self._hearing.since(now, self._calls.quiet_s())
         return {
@@ -378,7 +380,7 @@ class WorkerLeases:
             for lease, epoch in leases.items()
             if (held_lease := self._held.get((execution_id, lease))) is not None
             and held_lease.epoch == epoch
-            and (self._is_silent(held_lease, now, since) or self._never_came(held_lease, now, since))
+            and is_so(held_lease, now, since)
         }
 
     def _is_silent(self, lease: HeldLease, now: float, since: float) -> bool:

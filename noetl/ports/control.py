@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from noetl.core.message import Answer, Report, WorkOrder
+from noetl.core.message import Answer, Expire, Report, WorkOrder
 from noetl.core.shapes import Output
 from noetl.core.state import Lease
 from noetl.json_value import Json
@@ -34,8 +34,8 @@ class Workers(Protocol):
     def abandon(self, execution_id: str) -> None:
         """Stop every lease of an execution at once: nothing that is reported of it counts any more."""
 
-    def still_overdue(self, execution_id: str, leases: dict[str, int]) -> dict[str, int]:
-        """Which of these leases nobody carries on now; some may have been heard of in the meantime."""
+    def still_overdue(self, execution_id: str, overdue: Expire) -> dict[str, int]:
+        """The leases of which it still holds, with epochs; some may have been heard of in the meantime."""
 
     def deliver(self, execution_id: str, lease: str, address: str, task: str, output: Output) -> None:
         """Give a pipeline that waits inside a held lease its answer."""

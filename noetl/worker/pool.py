@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable
 
 from noetl.core.deciding.trigger_scope import last_of
-from noetl.core.message import Report, WorkOrder
+from noetl.core.message import Expire, Report, WorkOrder
 from noetl.core.pipeline.frame import PipelineContext
 from noetl.core.program.program import Program
 from noetl.core.shapes import Output
@@ -238,8 +238,8 @@ class Pool:
         except BackendError as error:
             self.trouble = error
 
-    def still_overdue(self, execution_id: str, leases: dict[str, int]) -> dict[str, int]:
-        return leases
+    def still_overdue(self, execution_id: str, overdue: Expire) -> dict[str, int]:
+        return overdue.leases if isinstance(overdue.leases, dict) else {}
 
     def deliver(self, execution_id: str, lease: str, address: str, task: str, output: Output) -> None:
         running = self._running.get((execution_id, lease))

@@ -128,7 +128,7 @@ async def test_a_lease_that_is_heard_of_while_its_end_waits_for_a_commit_stays_w
         await under_way.wait()
         expiry = asyncio.create_task(made.engine.send(execution_id, Expire({"start.1": 1})))
         await asyncio.sleep(0)  # it is in the mailbox now
-        monkeypatch.setattr(made.engine.workers, "still_overdue", lambda execution_id, leases: {})
+        monkeypatch.setattr(made.engine.workers, "still_overdue", lambda execution_id, overdue: {})
         may_go.set()
         await asyncio.gather(paused, expiry)
         await control(made, execution_id, "resume")

@@ -15,7 +15,7 @@ from noetl.control.stuck_executions import StuckError, StuckExecutions
 from noetl.control.task_log import TaskLog
 from noetl.control.worker_api import EngineWorkerApi
 from noetl.core.event import Event
-from noetl.core.message import Control
+from noetl.core.message import Control, Expire
 from noetl.errors import BackendError, RequestError
 from noetl.ports.call import Resources
 from noetl.ports.link import Heartbeat, Hello, Orders
@@ -98,10 +98,10 @@ class WatchedLeases(WorkerLeases):
 
     node: "ServerNode"
 
-    def still_overdue(self, execution_id: str, leases: dict[str, int]) -> dict[str, int]:
-        overdue = super().still_overdue(execution_id, leases)
-        self.node.world.inspector.decided(self.node, execution_id, overdue)
-        return overdue
+    def still_overdue(self, execution_id: str, overdue: Expire) -> dict[str, int]:
+        leases = super().still_overdue(execution_id, overdue)
+        self.node.world.inspector.decided(self.node, execution_id, leases)
+        return leases
 
 
 class ServerNode:

@@ -156,9 +156,9 @@ class Wire:
             if known == execution_id:
                 self.recall(execution_id, lease, give_back=False)
 
-    def still_overdue(self, execution_id: str, leases: dict[str, int]) -> dict[str, int]:
+    def still_overdue(self, execution_id: str, overdue: Expire) -> dict[str, int]:
         """Whoever fell silent stays so."""
-        return leases
+        return overdue.leases if isinstance(overdue.leases, dict) else {}
 
     def deliver(self, execution_id: str, lease: str, address: str, task: str, output: Output) -> None:
         """Bring an answer to whoever waits for it."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from noetl.control.leases import WorkerLeases
-from noetl.core.message import ClaimOrder, WorkOrder
+from noetl.core.message import ClaimOrder, Expire, WorkOrder
 from noetl.core.state import Lease
 from noetl.ports.link import Heartbeat, Hello, Push
 
@@ -496,7 +496,14 @@ def test_a_lease_that_was_heard_of_while_its_end_waited_is_not_overdue_any_more(
     world.settle()
     world.take(hello("w"), 9)
     assert world.overdue_after(LEASE_S + 1) == ({"e1": {"l1": 1, "l2": 1}}, {})
-    assert world.leasing.still_overdue("e1", {"l1": 1, "l2": 1}) == {"l1": 1, "l2": 1}
+    assert world.leasing.still_overdue("e1", Expire({"l1": 1, "l2": 1})) == {"l1": 1, "l2": 1}
     world.beat("w", ("e1", "l1", 1))
-    assert world.leasing.still_overdue("e1", {"l1": 1, "l2": 1, "l3": 1}) == {"l2": 1}
-    assert world.leasing.still_overdue("e1", {"l2": 2}) == {}  # given out again since then
+    assert world.leasing.still_overdue("e1", Expire({"l1": 1, "l2": 1, "l3": 1})) == {"l2": 1}
+    assert world.leasing.still_overdue("e1", Expire({"l2": 2})) == {}  # given out again since then
+
+
+def test_a_lease_is_overdue_for_the_reason_that_was_seen_or_not_at_all(world: World) -> None:
+    world.leasing.adopt("e1", Lease("l1", "s.1", 1))
+    assert world.overdue_after(LEASE_S - 1) == ({}, {"e1": {"l1": 1}})
+    assert world.leasing.still_overdue("e1", Expire({"l1": 1}, "silent")) == {}
+    assert world.leasing.still_overdue("e1", Expire({"l1": 1}, "lost")) == {"l1": 1}
