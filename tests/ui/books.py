@@ -373,6 +373,19 @@ workflow:
 """
 )
 
+CUT_OFF = (
+    HEAD
+    + """\
+metadata: {name: cut_off, path: ui/cut_off}
+workflow:
+  - step: each
+    loop: {in: [0, 1, 2, 3, 4], iterator: n, spec: {mode: parallel, max_in_flight: 3}}
+    tool:
+      - {name: rest, kind: wait, input: {seconds: "{{ 0 if iter.n == 0 else 3600 }}"}}
+      - {name: divide, kind: noop, output: "{{ 1 // iter.n }}"}
+"""
+)
+
 BOOKS = {
     "flow": FLOW,
     "wide": WIDE,
@@ -392,4 +405,5 @@ BOOKS = {
     "typed": TYPED,
     "rows": ROWS,
     "starved": STARVED,
+    "cut_off": CUT_OFF,
 }

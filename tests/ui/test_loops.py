@@ -89,3 +89,14 @@ def test_a_loop_moves_on_the_graph_while_it_runs(server: Server, open_page: Call
     expect(bar).to_be_visible()
     expect(bar).to_have_attribute("data-loop", "19979/21/0/0")
     expect(page.locator("header [data-status]").first).to_have_attribute("data-status", "flawed")
+
+
+def test_a_loop_that_is_over_runs_nothing_any_more(server: Server, page: Page) -> None:
+    page.goto(f"/executions/{server.ran('cut_off')}/loops")
+    counts = page.locator("[data-counts]")
+    expect(counts).to_contain_text("2 cut off")
+    expect(counts).to_contain_text("2 not begun")
+    expect(counts).not_to_contain_text("running")
+    page.get_by_label("Iteration number").fill("1")
+    page.get_by_role("button", name="Go", exact=True).click()
+    expect(page.get_by_role("complementary", name="Iteration 1")).to_contain_text("cancelled")

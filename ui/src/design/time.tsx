@@ -7,10 +7,13 @@ let timer: number | undefined
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
-  timer ??= window.setInterval(() => {
-    now = Date.now()
-    for (const notify of listeners) notify()
-  }, 1000)
+  if (timer === undefined) {
+    now = Date.now() // it stood still while nobody looked
+    timer = window.setInterval(() => {
+      now = Date.now()
+      for (const notify of listeners) notify()
+    }, 1000)
+  }
   return () => {
     listeners.delete(listener)
     if (listeners.size === 0) {

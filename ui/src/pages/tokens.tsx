@@ -166,7 +166,7 @@ function NewTokenDialog({ onClose }: { onClose: () => void }) {
                   )
                 }
               />
-              <span className="w-16 font-medium">{scope}</span>
+              <span className="w-16 shrink-0 font-medium">{scope}</span>
               <span className="text-ink-3">{SCOPES[scope]}</span>
             </label>
           ))}

@@ -5,7 +5,14 @@ import { classes } from '../../design/classes'
 import { duration } from '../../design/time'
 import { useDark } from '../../shell/use-theme'
 
-export const MARKS: Record<string, string> = { p: 'queued', r: 'running', d: 'done', f: 'failed', k: 'kept' }
+export const MARKS: Record<string, string> = {
+  p: 'queued',
+  r: 'running',
+  d: 'done',
+  f: 'failed',
+  k: 'kept',
+  c: 'cancelled', // it ran when the loop was over
+}
 const CELL = 12
 const GAP = 2
 const COLOURS: Record<string, string> = {
@@ -14,6 +21,7 @@ const COLOURS: Record<string, string> = {
   d: '--done',
   f: '--failed',
   k: '--done-soft',
+  c: '--idle',
 }
 
 interface Props {
@@ -163,7 +171,7 @@ function paint(
       pen.fillRect(x, y, CELL, CELL)
       pen.globalAlpha = 1
       if (mark === 'f') cross(pen, x, y, surface)
-      if (mark === 'r') {
+      if (mark === 'r' || mark === 'c') {
         pen.fillStyle = surface
         pen.fillRect(x + 4, y + 4, CELL - 8, CELL - 8)
       }

@@ -83,7 +83,8 @@ function LoopPanel({
     )
   return (
     <QueryView query={loopQuery} what="Reading the iterations">
-      {(view) => {
+      {(answer) => {
+        const view = settled(answer)
         const selected = chosen ?? firstFailed(view)
         return (
           <div className="flex min-h-0 flex-1 flex-col gap-2 px-4 py-2">
@@ -139,6 +140,10 @@ function LoopPanel({
   )
 }
 
+/** A loop that is over runs nothing any more: what it had in hand was cut off. */
+const settled = (view: LoopView): LoopView =>
+  view.ended ? { ...view, marks: view.marks.replaceAll('r', 'c') } : view
+
 /** What one came to see: of a loop in which iterations failed, the first of them. */
 const firstFailed = (view: LoopView): number | null => {
   const index = view.marks.indexOf('f')
@@ -147,6 +152,9 @@ const firstFailed = (view: LoopView): number | null => {
 
 /** The step that a run belongs to. */
 const stepOf = (run: string): string => run.slice(0, run.lastIndexOf('.'))
+
+/** What became of iterations that a loop left as it ended. */
+const LEFT: Record<string, string> = { running: 'cut off', queued: 'not begun' }
 
 function Counts({ view }: { view: LoopView }) {
   return (
@@ -160,7 +168,11 @@ function Counts({ view }: { view: LoopView }) {
       {(['done', 'failed', 'running', 'queued', 'kept'] as const)
         .filter((name) => view.counts[name] > 0)
         .map((name) => (
-          <StatusBadge key={name} status={name} label={`${count(view.counts[name])} ${name}`} />
+          <StatusBadge
+            key={name}
+            status={view.ended && name === 'running' ? 'cancelled' : name}
+            label={`${count(view.counts[name])} ${(view.ended && LEFT[name]) || name}`}
+          />
         ))}
     </div>
   )
