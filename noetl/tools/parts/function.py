@@ -175,9 +175,9 @@ class _Caller:
             if self.signature.context is not None:
                 given[self.signature.context].cancelled.set()
             raise
-        if problem is not None:
-            raise problem
-        return answer
+        if problem is None:
+            return answer
+        raise problem if isinstance(problem, NoetlError) else self._failed(problem)
 
     def _outcome(self, given: Mapping[str, Any]) -> tuple[object, Exception | None]:
         try:

@@ -150,7 +150,7 @@ def test_a_call_has_the_input_the_context_and_an_answer():
         ("missing", "echo", True, "KeyError"),
         ("away", "connect", True, "ConnectionResetError"),
         ("late", "timeout", True, "TimeoutError"),
-        ("stop", "echo", False, "RuntimeError"),
+        ("stop", "echo", False, "StopIteration"),
         ("exit", "echo", False, "RuntimeError"),
         ("full", "quota", True, None),
     ],
@@ -209,6 +209,19 @@ def test_values_come_as_their_types_and_go_as_json():
         "raw": "YQ==",
     }
     assert type_name(made(go).kind.inputs["day"].type) == "date"
+
+
+def test_an_iterator_that_is_empty_too_soon_says_so():
+    @noetl.tool
+    def first(of: list[int]) -> int:
+        """Takes the first."""
+        return next(iter(of))
+
+    assert noetl.call_tool(first, {"of": [1]}) == 1
+    with pytest.raises(noetl.Failed, match="StopIteration") as failed:
+        noetl.call_tool(first, {"of": []})
+    assert failed.value.output["error"]["code"] == "StopIteration"
+    assert "next(iter(of))" in failed.value.output["error"]["details"]["traceback"]
 
 
 @pytest.mark.parametrize("answer", [object(), {"a": {1: object()}}, float("nan")])
