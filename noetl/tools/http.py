@@ -194,11 +194,19 @@ async def _attempt(request: Request, knobs: Knobs, call: Call) -> Envelope:
 
     import aiohttp
 
+    total = _total(knobs)
     try:
-        async with asyncio.timeout(_total(knobs)), await _begin(request, knobs, call) as response:
-            return await _answer(response, request, knobs, call)
+        if total is None:
+            return await _exchange(request, knobs, call)
+        async with asyncio.timeout(total):
+            return await _exchange(request, knobs, call)
     except (aiohttp.ClientError, OSError, ValueError, TypeError) as problem:
         raise _failure(problem, request.url) from None
+
+
+async def _exchange(request: Request, knobs: Knobs, call: Call) -> Envelope:
+    async with await _begin(request, knobs, call) as response:
+        return await _answer(response, request, knobs, call)
 
 
 @asynccontextmanager
@@ -259,9 +267,10 @@ async def _options(request: Request, knobs: Knobs, call: Call) -> dict[str, Any]
 
 
 def _timeout(knobs: Knobs) -> "ClientTimeout":
-    parts = knobs.timeout if isinstance(knobs.timeout, Timeouts) else Timeouts()
-    total = _total(knobs)
-    return _timeouts(total, parts.connect or CONNECT_S, parts.read or (total or READ_S))
+    parts = knobs.timeout
+    if isinstance(parts, Timeouts):
+        return _timeouts(None, parts.connect or CONNECT_S, parts.read or READ_S)
+    return _timeouts(parts, CONNECT_S, parts or READ_S)
 
 
 def _total(knobs: Knobs) -> float | None:

@@ -25,8 +25,9 @@ _INDEX = re.compile(r"\[\d+\]")
 def idempotency_key(frame: Frame, visit: Visit) -> str:
     """Stable over takeover and unanswered attempts; new after an answered error and on each visit."""
     around, at = frame.around, frame.at if frame.keyed is None else frame.keyed
-    parts = (around.execution_id, around.run, at, visit.label, visit.visit, frame.answered)
-    return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()[:32]
+    run = f"{around.execution_id}\x1f{around.run}\x1f{at}"
+    call = f"{run}\x1f{visit.label}\x1f{visit.visit}\x1f{frame.answered}"
+    return hashlib.sha256(call.encode()).hexdigest()[:32]
 
 
 def answered(answer: Output, waiting: str) -> Output:
