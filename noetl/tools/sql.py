@@ -5,8 +5,9 @@
 of their own beside NoETL: any SQLAlchemy dialect by its name, such as `snowflake`, `bigquery`,
 `mssql+pyodbc`, `oracle+oracledb`, `trino`, `clickhousedb`, `redshift+redshift_connector`; any ADBC driver by
 its module, such as `adbc_driver_flightsql`, `adbc_driver_snowflake`, `adbc_driver_bigquery`. They go through
-the same door and are not tested here. PostgreSQL, SQLite and DuckDB have kinds of their own, which know more
-about them.
+the same door and are not tested here. Databases that run inside the worker, as `adbc_driver_sqlite` and
+`adbc_driver_chdb`, need a worker that may read all files. PostgreSQL, SQLite and DuckDB have kinds of their
+own, which know more about them.
 
 `auth` names the credential to connect with: a `url` such as `mysql://user:password@host:3306/shop`, in which
 a driver's own options may stand behind a `?`, or `host`, `port`, `user`, `password` and `database`. ADBC

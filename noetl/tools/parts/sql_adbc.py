@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from arro3.core import RecordBatch
 
 PREFIX = "adbc_driver_"
+# Databases inside the worker, whose SQL can open any of its files.
+EMBEDDED = ("adbc_driver_sqlite", "adbc_driver_chdb", "adbc_driver_duckdb", "adbc_driver_datafusion")
 RETRYABLE = ("08", "40", "53", "57", "55P03")
 BUSY = ("database is locked", "database table is locked")
 CHANGING = ("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE")
@@ -34,7 +36,9 @@ class AdbcSession:
 
     def __init__(self, driver: str, call: Call) -> None:
         self.module = _module(driver)
-        self.errors = (self.module.Error, RuntimeError, OSError, AttributeError)
+        from adbc_driver_manager import Error  # that of every driver, also of those that do not name it
+
+        self.errors = (Error, RuntimeError, OSError, AttributeError)
         self.arguments = _arguments(driver, call)
         style = "dollar" if driver == "adbc_driver_postgresql" else "qmark"
         self.binding = Binding(style, writes_null=True)
@@ -202,8 +206,11 @@ def _module(driver: str) -> Any:
 def _arguments(driver: str, call: Call) -> dict[str, Any]:
     """What the driver is connected with: an address, and options that are called as ADBC calls them."""
     secret = call.auth or {}
+    if driver in EMBEDDED and EVERYWHERE not in call.roots:
+        told = "this worker keeps to its folders, which SQL of this driver does not"
+        raise Failed("path", f"{told}: use kind: sqlite or kind: duckdb")
     if driver == "adbc_driver_sqlite":
-        return {"uri": _file(secret, call)}
+        return {"uri": str(secret.get("url") or secret.get("uri") or secret.get("database") or ":memory:")}
     if not secret:
         raise Failed("auth", "sql needs auth: a secret with url, or with host, user, password and database")
     address = secret.get("url") or secret.get("uri") or secret.get("dsn") or secret.get("value")
@@ -213,15 +220,6 @@ def _arguments(driver: str, call: Call) -> dict[str, Any]:
     if not address and not options:
         raise Failed("auth", f"the credential says no url; its fields are: {', '.join(secret)}")
     return ({"uri": str(address)} if address else {}) | ({"db_kwargs": options} if options else {})
-
-
-def _file(secret: Secret, call: Call) -> str:
-    """A SQLite file. Its SQL can open any other, which a worker that is kept to folders must not allow."""
-    if EVERYWHERE not in call.roots:
-        raise Failed(
-            "path", "this worker keeps to its folders, which SQL of this driver does not: use kind: sqlite"
-        )
-    return str(secret.get("url") or secret.get("uri") or secret.get("database") or ":memory:")
 
 
 def _postgres_url(secret: Secret) -> str:

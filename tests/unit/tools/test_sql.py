@@ -1,7 +1,8 @@
 """The sql kind against a real MariaDB, and through ADBC against PostgreSQL and SQLite."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import sys
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -466,3 +467,29 @@ def test_the_example_runs(tmp_path: Path, mariadb: str):
     output = msgspec.json.decode(done.stdout)["output"]
     assert output == {"rows": [{"item": "tea", "price": 3.5}], "row_count": 1, "columns": ["item", "price"]}
     assert mariadb.encode() not in done.stdout + done.stderr
+
+
+@pytest.fixture
+def bare_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A driver whose module can connect and has nothing else, as that of chDB."""
+    package = tmp_path / "drivers" / "adbc_driver_chdb"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "dbapi.py").write_text("from adbc_driver_sqlite.dbapi import connect\n")
+    monkeypatch.syspath_prepend(str(package.parent))
+    yield package.name
+    for name in ("adbc_driver_chdb", "adbc_driver_chdb.dbapi"):
+        sys.modules.pop(name, None)
+
+
+async def test_a_driver_that_can_connect_and_names_no_errors_is_used(use, secrets, bare_driver, tmp_path):
+    run = runner(use, secrets, bare_driver, {"url": str(tmp_path / "bare.db")})
+    assert (await run("select ? as n", [7]))["data"]["rows"] == [{"n": 7}]
+    error = (await run("select * from nowhere"))["error"]
+    assert (error["kind"], "nowhere" in error["message"]) == ("sql", True)
+
+
+async def test_a_database_inside_the_worker_needs_one_that_may_read_all_files(use, secrets, bare_driver):
+    for driver in (bare_driver, LITE):
+        error = (await runner(use, secrets, driver, {"url": ":memory:"})("select 1", roots=()))["error"]
+        assert (error["kind"], "keeps to its folders" in error["message"]) == ("path", True)
