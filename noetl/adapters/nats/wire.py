@@ -25,6 +25,7 @@ _LOG = logging.getLogger("noetl.nats")
 PORT = 4222
 CONNECT_S = 5.0
 AGAIN_S = 0.2
+GONE_S = 1.0
 PING_S = 2.0
 UNANSWERED_PINGS = 2
 TOLD_KEPT = 100  # that nobody listens is known within a moment
@@ -132,6 +133,7 @@ class NatsClient:
         connection, self._connection = self._connection, None
         if connection is not None and connection.transport is not None:
             connection.transport.close()
+            await asyncio.wait((connection.over,), timeout=GONE_S)  # over TLS, both sides say goodbye
 
     async def flush(self) -> None:
         """Wait until NATS has everything that was said; raises Away or TimeoutError."""
