@@ -33,7 +33,8 @@ PROGRAMS = (
     "touch",
     "stat",
 )
-# What a machine may not allow its containers is not asked for; runc knows both ways of limiting them.
+# What a machine may not allow its containers is not asked for; runc knows both ways of limiting them. Locks are files,
+# since several services on one machine would share them in memory.
 CONFIG = """\
 [containers]
 default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
@@ -41,6 +42,7 @@ log_driver = "k8s-file"
 [engine]
 cgroup_manager = "cgroupfs"
 events_logger = "file"
+lock_type = "file"
 runtime = "runc"
 """
 
