@@ -100,7 +100,7 @@ class Request(Input):
         doc("Query parameters. A list repeats its key; `null` leaves it out."),
     ] = None
     json: Annotated[Any, doc("A value to send as a JSON body.")] = None
-    body: Annotated[str | None, doc("Text to send as the body.")] = None
+    body: Annotated[str | None, doc("Text to send as the body; a mapping or list goes into `json`.")] = None
     form: Annotated[
         dict[str, Scalar | list[Scalar] | None] | None, doc("Fields to send as an HTML form.")
     ] = None
