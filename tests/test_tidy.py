@@ -39,6 +39,7 @@ BROAD_EXCEPT_ALLOWED = {
     "noetl/tools/parts/added_tools.py": "somebody's module: whatever it raises is told with its name",
     "noetl/tools/parts/transfer_delta.py": "the library raises plain exceptions, which are told apart inside",
     "noetl/tools/parts/dlt_program.py": "the process edge: whatever a pipeline raises becomes its answer",
+    "noetl/tools/parts/transfer_iceberg.py": "its exceptions have no class in common and are told by name",
     "noetl/worker/pool.py": "the edge of an order: a bug of ours fails its step, not the worker",
     "noetl/adapters/sqlite/writer.py": "the edge of a write: a bug of ours fails its job, not the others'",
     "noetl/adapters/fork/trial.py": "a copy of the process: only whether it lives is told, not what it raises",

@@ -10,7 +10,7 @@ ENGINE = frozenset({
 })  # fmt: skip
 TOOLS = frozenset({
     "input", "http", "connect", "dns", "network", "tls", "protocol", "redirect", "auth", "python",
-    "crashed", "shell", "sql", "sqlite", "duckdb", "postgres", "delta", "file", "object", "path",
+    "crashed", "shell", "sql", "sqlite", "duckdb", "postgres", "delta", "iceberg", "file", "object", "path",
     "format", "body", "too_large", "exists", "nats", "no_responders", "no_stream", "backend",
     "missing_extra", "mcp", "circuit", "email", "ssh", "sftp", "kafka", "dlt", "container",
 })  # fmt: skip

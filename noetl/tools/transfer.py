@@ -20,6 +20,16 @@ its rows once, also with `append`. A new table remembers this for 30 days. Colum
 error kind `format`; what it refuses otherwise is error kind `delta`, `retryable` where somebody else wrote at
 the same time. Needs the extra `delta`.
 
+A target can also be an `iceberg` table, `namespace.table` in a catalog. With `path`, the catalog is a SQLite
+file `catalog.db` in that folder, called `default`, beside the data; without it, the fields of `auth` are the
+catalog's properties as PyIceberg calls them, such as `type: rest`, `uri`, `warehouse` and `token`. The table
+is made when it is not there; it takes its rows in one commit, whose snapshots have the call's idempotency key
+as a property (`noetl.call`): a call that is repeated adds its rows once, until that snapshot expires. Rows
+take the types of the table's columns, columns that it lacks are error kind `format`, and what it refuses
+otherwise is error kind `iceberg`, `retryable` where somebody else wrote at the same time. `upsert` holds its
+rows in memory. Needs the extra `iceberg`. The catalog in a folder is tested here; others go through the same
+door.
+
 Between two `sql` places with ADBC drivers rows stay Arrow batches all the way, with the types that the source
 gives them. A table that is there must have columns of these types; one that is not there is made. Such a
 target takes rows from such a source alone, and cannot be upserted. With other drivers of `sql`, `upsert` is

@@ -1,23 +1,21 @@
 """A Delta table that a transfer fills: one commit, which says whose it is; a repeated call adds nothing."""
 
-import os
-import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from noetl.errors import MissingExtra
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
-from noetl.tools.parts import content
 from noetl.tools.parts.guard import reachable
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.sql import quote
-from noetl.tools.parts.transfer_places import Row, Target, in_thread, require
+from noetl.tools.parts.transfer_lake import LakeWriter, batches, found_schema
+from noetl.tools.parts.transfer_places import Target, in_thread, require
 
 if TYPE_CHECKING:
-    from arro3.core import RecordBatchReader, Schema
+    from arro3.core import RecordBatchReader
     from deltalake import CommitProperties, DeltaTable
 
 SETTINGS = "access_key_id secret_access_key session_token region endpoint virtual_hosted_style_request"
@@ -77,28 +75,12 @@ async def moved_before(target: Target, call: Call) -> int | None:
     return await in_thread(place.moved_before)
 
 
-class DeltaWriter:
-    """Rows wait in a file until all columns are known; then they are one commit."""
+class DeltaWriter(LakeWriter):
+    """A Delta table."""
 
     def __init__(self, place: DeltaPlace, mode: str, keys: list[str]) -> None:
-        self.place, self.mode, self.keys = place, mode, keys if mode == "upsert" else []
-        self.stack = ExitStack()
-        folder = self.stack.enter_context(tempfile.TemporaryDirectory(prefix="noetl-transfer-"))
-        self.path = os.path.join(folder, "rows.jsonl")
-        self.columns: list[str] = []
-        self.column_types: dict[str, str] = {}
-        self.written = 0
-
-    def begin(self, columns: list[str], rows: list[Row]) -> None:
-        self.columns = columns
-        if missing := [key for key in self.keys if columns and key not in columns]:
-            raise Failed("input", f"the key {missing[0]!r} is not among the columns {', '.join(columns)}")
-
-    def write(self, rows: list[Row]) -> None:
-        content.check_columns(rows, self.column_types)
-        with open(self.path, "ab") as file:
-            file.write(content.encode([*rows], "jsonl"))
-        self.written += len(rows)
+        super().__init__(mode, keys)
+        self.place = place
 
     def commit(self) -> None:
         """Write everything, unless a call with this key has done so meanwhile."""
@@ -107,13 +89,13 @@ class DeltaWriter:
             if table is not None and table.transaction_version(self.place.key) is not None:
                 return
             if table is not None:
-                self._check_columns(table)
+                self.check_columns([field.name for field in table.schema().fields])
             if not self.written:
                 if table is not None and self.mode == "replace":
                     table.delete(commit_properties=self._properties())
                 return
             with open(self.path, "rb") as first, open(self.path, "rb") as second:
-                self._write(table, _batches(second, _schema(first, self.columns)))
+                self._write(table, batches(second, found_schema(first, self.columns)))
 
     def _write(self, table: "DeltaTable | None", batches: "RecordBatchReader") -> None:
         from deltalake import write_deltalake
@@ -144,48 +126,16 @@ class DeltaWriter:
         ).when_not_matched_insert(given)
         (merger.when_matched_update(changed) if changed else merger).execute()
 
-    def _check_columns(self, table: "DeltaTable") -> None:
-        names = [field.name for field in table.schema().fields]
-        if unknown := [name for name in self.columns if name not in names]:
-            raise Failed("format", f"the table has no column {unknown[0]!r}; it has {', '.join(names)}")
-
     def _properties(self) -> "CommitProperties":
         """What makes the commit known as this call's; two of one key cannot both be made."""
         from deltalake import CommitProperties, Transaction
 
         return CommitProperties(app_transactions=[Transaction(self.place.key, self.written)])
 
-    def close(self) -> None:
-        self.stack.close()
-
-    def ref(self) -> None:
-        """`resolve` does not read tables of a lake."""
-
 
 def quote_part(name: str) -> str:
     """A column in the SQL of a merge; a dot in it separates nothing."""
     return quote(name.replace(".", "\0")).replace("\0", ".")
-
-
-def _schema(lines: Any, columns: list[str]) -> "Schema":
-    """The types of the columns, in their order; one that is always null is text."""
-    from arro3.core import DataType, Field, Schema
-    from arro3.io import infer_json_schema
-
-    found: Any = infer_json_schema(lines)
-    types = {field.name: field.type for field in (found.field(index) for index in range(len(found.names)))}
-    text = DataType.utf8()
-    given = {name: types.get(name, text) for name in columns}
-    null = DataType.null()
-    return Schema(
-        [Field(name, text if kind == null else kind, nullable=True) for name, kind in given.items()]
-    )
-
-
-def _batches(lines: Any, schema: "Schema") -> "RecordBatchReader":
-    from arro3.io import read_json
-
-    return read_json(lines, schema, batch_size=4096)
 
 
 @contextmanager

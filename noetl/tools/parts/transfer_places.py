@@ -10,7 +10,7 @@ from noetl.ports.tool import Input, doc
 Row = dict[str, Json]
 T = TypeVar("T")
 Place = Literal["postgres", "sql", "sqlite", "duckdb", "file", "object", "http"]
-TargetPlace = Literal["postgres", "sql", "sqlite", "duckdb", "file", "object", "http", "delta"]
+TargetPlace = Literal["postgres", "sql", "sqlite", "duckdb", "file", "object", "http", "delta", "iceberg"]
 Rows = Literal["json", "jsonl", "csv", "parquet"]
 
 
@@ -47,8 +47,13 @@ class Target(Input):
     auth: Annotated[str | None, doc("The secret to connect with.")] = None
     driver: Annotated[str | None, doc("The driver of `sql`, as for the kind of that name.")] = None
     database: Annotated[str | None, doc("The database file of `sqlite` and `duckdb`.")] = None
-    table: Annotated[str | None, doc("The table; all but `postgres` make it when it is not there.")] = None
-    path: Annotated[str | None, doc("The file to write, or the folder of a `delta` table.")] = None
+    table: Annotated[
+        str | None,
+        doc("The table, which all but `postgres` make; `namespace.table` for `iceberg`."),
+    ] = None
+    path: Annotated[
+        str | None, doc("The file, the folder of a `delta` table, or that of an `iceberg` catalog.")
+    ] = None
     store: Annotated[str | None, doc("The address of the bucket of an `object` or a `delta` table.")] = None
     key: Annotated[str | None, doc("The key of an `object`, or of a `delta` table in `store`.")] = None
     url: Annotated[str | None, doc("The address of `http`.")] = None

@@ -26,7 +26,7 @@ from noetl.tools.parts.transfer_tables import conflict_sql, create_sql, table_re
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from noetl.tools.parts.transfer_delta import DeltaWriter
+    from noetl.tools.parts.transfer_lake import LakeWriter
     from noetl.tools.parts.transfer_postgres import PostgresWriter
     from noetl.tools.parts.transfer_remote import HttpWriter, ObjectWriter
     from noetl.tools.parts.transfer_sql import SqlWriter
@@ -47,11 +47,13 @@ async def open_target(
 
 async def moved_before(target: Target, call: Call) -> int | None:
     """How many rows a call with this key has moved already, where the target knows it."""
-    if target.kind != "delta":
+    if target.kind == "delta":
+        from noetl.tools.parts.transfer_delta import moved_before as moved
+    elif target.kind == "iceberg":
+        from noetl.tools.parts.transfer_iceberg import moved_before as moved
+    else:
         return None
-    from noetl.tools.parts import transfer_delta
-
-    return await transfer_delta.moved_before(target, await with_auth(call, target.auth))
+    return await moved(target, await with_auth(call, target.auth))
 
 
 def _open_database(
@@ -79,6 +81,11 @@ async def _open(
         from noetl.tools.parts.transfer_delta import DeltaWriter, place_of
 
         return Threaded(DeltaWriter(await place_of(target, await with_auth(call, target.auth)), mode, keys))
+    if target.kind == "iceberg":
+        from noetl.tools.parts.transfer_iceberg import IcebergWriter, catalog_of
+
+        place = await catalog_of(target, await with_auth(call, target.auth))
+        return Threaded(IcebergWriter(place, mode, keys))
     make = SqliteWriter if target.kind == "sqlite" else DuckdbWriter
     return Threaded(make(target, mode, keys, call))
 
@@ -236,7 +243,7 @@ def _duckdb_type(values: list[Json]) -> str:
 class Threaded:
     """A writer that blocks, in a thread."""
 
-    def __init__(self, inner: "SqliteWriter | DuckdbWriter | FileWriter | DeltaWriter") -> None:
+    def __init__(self, inner: "SqliteWriter | DuckdbWriter | FileWriter | LakeWriter") -> None:
         self.inner = inner
 
     async def begin(self, columns: list[str], rows: list[Row]) -> None:

@@ -75,7 +75,7 @@ def test_an_unknown_kind_names_the_nearest_one():
 
 
 def test_knowing_every_kind_imports_no_driver_and_no_event_loop():
-    heavy = "asyncio aiohttp apsw asyncpg duckdb nats obstore arro3 jmespath sqlalchemy pymysql adbc_driver_manager deltalake aiokafka dlt"
+    heavy = "asyncio aiohttp apsw asyncpg duckdb nats obstore arro3 jmespath sqlalchemy pymysql adbc_driver_manager deltalake pyiceberg pyarrow aiokafka dlt"
     code = (
         f"import sys, noetl.tools; noetl.tools.kinds(); "
         f"print([m for m in {heavy.split()!r} if m in sys.modules])"
