@@ -24,16 +24,15 @@ class _EagerTask(asyncio.Future[T]):
         self._step()
 
     def _step(self, *_: object) -> None:
-        loop, outer = self._loop_of, asyncio.current_task(self._loop_of)
-        if outer is not None:
-            asyncio._leave_task(loop, outer)
-        asyncio._enter_task(loop, self)  # type: ignore[arg-type]
+        current, loop = asyncio.tasks._current_tasks, self._loop_of  # type: ignore[attr-defined]
+        outer, current[loop] = current.get(loop), self
         try:
             self._advance()
         finally:
-            asyncio._leave_task(loop, self)  # type: ignore[arg-type]
-            if outer is not None:
-                asyncio._enter_task(loop, outer)
+            if outer is None:
+                del current[loop]
+            else:
+                current[loop] = outer
 
     def _advance(self) -> None:
         self._waits_for = None

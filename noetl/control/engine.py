@@ -147,7 +147,7 @@ class Engine:
         is decided on, the lease may be out again, with another worker.
         """
         try:
-            execution = await self.load(execution_id)
+            execution = self._executions.get(execution_id) or await self.load(execution_id)
         except (NotFound, StuckError) as error:
             return Answer(False, error.message)
         except Conflict as error:

@@ -93,7 +93,10 @@ class WorkerLeases:
         """Keep an order for the next worker of its pool that has room."""
         self._abandoned.pop(order.execution_id, None)
         self._drop((order.execution_id, order.lease))
-        self._waiting.setdefault(order.pool, Waiting()).add(order, self._clock())
+        waiting = self._waiting.get(order.pool)
+        if waiting is None:
+            waiting = self._waiting[order.pool] = Waiting()
+        waiting.add(order, self._clock())
         if not self._hinting:  # the answer that is on its way out may take it along
             self._hinting = True
             self._later(self._hint)
@@ -284,8 +287,9 @@ class WorkerLeases:
 
     def reported(self, execution_id: str, lease: str, epoch: int, worker_id: str) -> None:
         """A worker reported on a lease that it holds."""
-        if self.holds(execution_id, lease, epoch, worker_id):
-            self._renew(self._held[execution_id, lease])
+        held_lease = self._held.get((execution_id, lease))
+        if held_lease is not None and (held_lease.epoch, held_lease.worker_id) == (epoch, worker_id):
+            self._renew(held_lease)
 
     def _renew(self, lease: HeldLease) -> None:
         lease.heard, lease.mentioned = self._clock(), True
@@ -296,7 +300,9 @@ class WorkerLeases:
             ended = (execution_id, lease, epoch, worker_id)
             self._ended[ended] = self._clock() + LATE_LINES_S
             self._ended.move_to_end(ended)
-        self.let_go(execution_id, lease, epoch)
+            self._drop((execution_id, lease))
+        else:
+            self.let_go(execution_id, lease, epoch)
 
     def has_or_had(self, execution_id: str, lease: str, epoch: int, worker_id: str) -> bool:
         """Whether a worker holds a lease, or ended it itself a moment ago."""

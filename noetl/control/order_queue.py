@@ -1,7 +1,8 @@
 """Orders that wait for a worker: in the order they came, and by execution. Nothing here knows a worker."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
+from itertools import chain
 
 from noetl.core.message import WorkOrder
 
@@ -38,18 +39,20 @@ class Waiting:
     def add(self, order: WorkOrder, now: float) -> None:
         """Put an order at the end; an earlier one of the same lease is void."""
         key = (order.execution_id, order.lease)
-        self.remove(key)
+        if key in self._orders:
+            self.remove(key)
         self._orders[key], self._since[key] = order, now
         self._of.setdefault(order.execution_id, {})[key] = None
 
     def remove(self, key: Key) -> WorkOrder | None:
         """Take one order out."""
         order = self._orders.pop(key, None)
-        self._since.pop(key, None)
-        own = self._of.get(key[0], {})
-        own.pop(key, None)
+        if order is None:
+            return None
+        own = self._of[key[0]]
+        del self._since[key], own[key]
         if not own:
-            self._of.pop(key[0], None)
+            del self._of[key[0]]
         return order
 
     @property
@@ -59,7 +62,9 @@ class Waiting:
 
     def take(self, room: int, first: str | None, fits: Callable[[WorkOrder], bool]) -> list[WorkOrder]:
         """As many as there is room for: of one execution before all others, then the oldest."""
-        keys = [*self._of.get(first or "", ()), *self._orders] if first in self._of else self._orders
+        keys: Iterable[Key] = self._orders
+        if first is not None and first in self._of:
+            keys = chain(self._of[first], self._orders)
         batch: dict[Key, WorkOrder] = {}
         for key in keys:
             if len(batch) == room:

@@ -47,5 +47,7 @@ def waits_for_successor(execution: LoadedExecution, message: object) -> bool:
 
 def answered_letters(execution: LoadedExecution) -> list[int]:
     """The letters that were decided on; others are still in the mailbox, and go to the successor."""
+    if not execution.letters:
+        return []
     left = {id(message) for message, _ in execution.mailbox}
     return [letter for letter, message in execution.letters.items() if id(message) not in left]

@@ -18,7 +18,6 @@ from noetl.control.ownership import OverError
 from noetl.core.deciding.secret_names import names_secret
 from noetl.core.message import Answer, Deliver, Expire, Payload, Report, WorkOrder
 from noetl.core.program.program import Pipeline, Program
-from noetl.core.state import Lease
 from noetl.errors import BackendError, Conflict, NoetlError, NotFound
 from noetl.json_value import JsonObject
 from noetl.ports.call import Secret
@@ -71,7 +70,10 @@ class EngineWorkerApi:
     async def report(self, request: ReportRequest) -> ReportReply:
         """Decide on a report, and give the next orders along with the answer."""
         execution_id, report, worker_id = request.execution_id, request.report, request.worker_id
-        wrong = await self._not_its_own(request)
+        if self._engine.live_state(execution_id) is None:
+            with suppress(NotFound, Conflict):
+                await self._engine.load(execution_id)
+        wrong = self._not_its_own(request)
         if wrong is not None:
             return ReportReply(Answer(False, wrong), await self._orders(worker_id, []))
         holds = partial(self._leasing.holds, execution_id, report.lease, report.epoch, worker_id)
@@ -86,25 +88,18 @@ class EngineWorkerApi:
         orders = self._leasing.take(worker_id, request.room, execution_id)
         return ReportReply(answer, await self._orders(worker_id, orders))
 
-    async def _not_its_own(self, request: ReportRequest) -> str | None:
+    def _not_its_own(self, request: ReportRequest) -> str | None:
         """Why a worker may not report this; of what is not current at all only a repeat is answered."""
         report, worker_id = request.report, request.worker_id
         if report.worker != worker_id:
             return f"worker {worker_id} sent a report of worker {report.worker}"
-        lease = await self._lease(request.execution_id, report.lease)
+        state = self._engine.live_state(request.execution_id)
+        lease = state.leases.get(report.lease) if state is not None else None
         if lease is None or lease.epoch != report.epoch or not lease.out:
             return None
         if self._leasing.holds(request.execution_id, report.lease, report.epoch, worker_id):
             return None
         return f"the lease was not given to worker {worker_id}"
-
-    async def _lease(self, execution_id: str, lease: str) -> Lease | None:
-        """A lease of an execution that runs here, or can."""
-        if self._engine.live_state(execution_id) is None:
-            with suppress(NotFound, Conflict):
-                await self._engine.load(execution_id)
-        state = self._engine.live_state(execution_id)
-        return state.leases.get(lease) if state is not None else None
 
     async def _orders(self, worker_id: str, orders: list[WorkOrder]) -> Orders:
         handed = []

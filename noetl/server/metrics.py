@@ -62,12 +62,14 @@ class EventTally:
     def count(self, execution_id: str, first: int, events: list[Event]) -> None:
         """Count committed events."""
         self.events += len(events)
-        decided = next((event.ts for event in events if event.by == "s"), None)
-        if decided is not None:
-            self.commits.observe(max(0.0, time.time() - decided / 1000))
+        decided = None
         for event in events:
+            if decided is None and event.by == "s":
+                decided = event.ts
             if event.name in COUNTED:
                 self._count(event)
+        if decided is not None:
+            self.commits.observe(max(0.0, time.time() - decided / 1000))
 
     def _count(self, event: Event) -> None:
         match event.name:

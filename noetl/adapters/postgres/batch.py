@@ -31,7 +31,10 @@ def key_of(append: store.Append) -> str | None:
 
 def weight(append: store.Append) -> int:
     """About how many bytes an append sends."""
-    return sum(len(row.body) + len(row.cause) for row in append.rows) + len(append.snapshot or b"")
+    size = len(append.snapshot or b"")
+    for row in append.rows:
+        size += len(row.body) + len(row.cause)
+    return size
 
 
 def columns(appends: Sequence[store.Append], now: int | None) -> list[object]:

@@ -116,6 +116,8 @@ class Writer:
 
         An execution that goes on as another goes alone, and one that somebody is told of by name.
         """
+        if len(self._queue) == 1:
+            return [self._queue.popleft()]
         group: list[_Waiting] = []
         later: list[_Waiting] = []
         keys: set[str | None] = set()
