@@ -23,6 +23,8 @@ CALL, ROWS = "noetl.call", "noetl.rows"  # properties of a snapshot
 CATALOG = "default"  # a SQL catalog keeps tables under it
 # What is read is what is written on: a commit that meets another one must look again whose that was.
 ONCE = {"commit.retry.num-retries": "0"}
+# Properties by which a catalog would use files or code of the worker.
+CODE, PLACES, HERE = ("py-catalog-impl", "py-io-impl"), ("uri", "warehouse"), ("sqlite", "file:", "duckdb")
 CONFLICTS = ("CommitFailedException", "TableAlreadyExistsError", "WaitingForLockException")
 AWAY = ("ServiceUnavailableError", "ServerError", "TooManyRequestsError", "CommitStateUnknownException")
 REFUSED = ("UnauthorizedError", "ForbiddenError", "OAuthError", "AuthorizationExpiredError")
@@ -44,6 +46,8 @@ class IcebergPlace:
             os.makedirs(folder, exist_ok=True)
         elif not self.properties:
             raise Failed("input", "an iceberg place needs 'path', or auth with the catalog's properties")
+        else:
+            _keep_outside(self.properties)
 
     def catalog(self) -> "Catalog":
         from pyiceberg.catalog import load_catalog
@@ -70,6 +74,20 @@ class IcebergPlace:
         summaries = (each.summary for each in reversed(table.metadata.snapshots) if each.summary)
         own = (each for each in summaries if each.additional_properties.get(CALL) == self.key)
         return next((int(each.additional_properties[ROWS]) for each in own), None)
+
+
+def _keep_outside(properties: dict[str, str]) -> None:
+    """Files of the worker are reached with `path` alone, which keeps to the allowed folders."""
+    has_server = properties.get("uri", "").startswith(("http://", "https://"))
+    warehouse = properties.get("warehouse", "")
+    is_name = has_server and "://" not in warehouse and not warehouse.startswith(("/", "."))
+    wrong = [name for name in CODE if name in properties]
+    wrong += [name for name in PLACES if properties.get(name, "").startswith(HERE)]
+    if warehouse and "://" not in warehouse and not is_name:
+        wrong.append("warehouse")
+    if wrong:
+        hint = "a catalog in a folder is named with path"
+        raise Failed("path", f"{wrong[0]!r} of an iceberg catalog would use the worker's own files; {hint}")
 
 
 async def catalog_of(target: Target, call: Call) -> IcebergPlace:

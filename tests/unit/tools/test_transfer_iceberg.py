@@ -162,12 +162,18 @@ async def test_rows_that_do_not_fit_leave_the_table_as_it_was(use, content, rows
         ({"path": "../out", "table": "shop.t"}, "path", "outside"),
         ({"table": "shop.t", "auth": "away"}, "network", "private"),
         ({"table": "shop.t", "auth": "closed"}, "connect", "cannot be reached"),
+        ({"table": "shop.t", "auth": "here"}, "path", "'uri' of an iceberg catalog"),
+        ({"table": "shop.t", "auth": "plain"}, "path", "'warehouse' of an iceberg catalog"),
+        ({"table": "shop.t", "auth": "code"}, "path", "py-catalog-impl"),
         ({"table": "shop.t", "auth": "unknown"}, "iceberg", "s3cret-type"),
     ],
 )
 async def test_a_place_that_is_none_is_named(use, secrets, place, kind, word):
     secrets["away"] = {"type": "rest", "uri": "http://10.0.0.1:1", "token": "s3cret"}
-    secrets["closed"] = {"type": "rest", "uri": "http://127.0.0.1:1", "token": "s3cret"}
+    secrets["closed"] = {"type": "rest", "uri": "http://127.0.0.1:1", "warehouse": "w", "token": "s3cret"}
+    secrets["here"] = {"type": "sql", "uri": "sqlite:////tmp/c.db", "warehouse": "file:///tmp"}
+    secrets["plain"] = {"type": "sql", "uri": "postgresql://h/c", "warehouse": "tmp/lake"}
+    secrets["code"] = {"py-catalog-impl": "os.path"}
     secrets["unknown"] = {"type": "s3cret-type"}
     problem = (await transfer(use, [{"id": 1}], {"kind": "iceberg", **place}))["error"]
     assert problem["kind"] == kind, problem
