@@ -12,7 +12,7 @@ from noetl.core.reading import explain_text
 from noetl.core.shapes import ErrorObject, RetainedBatch
 from noetl.ports.answers import StepStanding
 
-StepState = Literal["queued", "running", "waiting", "held", "done", "failed", "refused"]
+StepState = Literal["queued", "running", "waiting", "held", "done", "failed", "cancelled", "refused"]
 
 
 class LoopCounts(TypedDict):
@@ -26,6 +26,7 @@ class LoopOutput(TypedDict, total=False):
     """The output of a step, as far as it is looked at."""
 
     loop: LoopCounts
+    error: ErrorObject | None
 
 
 class CallFields(TypedDict, total=False):
@@ -230,7 +231,7 @@ class Progress:
         step = self._of(event)
         step.active -= 1
         step.ended = event.ts
-        step.state = "failed" if event.name == "step.failed" else "done"
+        step.state = "done" if event.name != "step.failed" else "cancelled" if _cut_off(data) else "failed"
         if step.active:
             step.state, step.ended = "running", None
         counts = (data.get("output") or {}).get("loop")
@@ -277,3 +278,9 @@ HANDLERS: dict[str, Callable[[Progress, Event, EventFields], None]] = {
     "step.failed": Progress._ended,
     "loop.done": Progress._ended,
 }
+
+
+def _cut_off(data: EventFields) -> bool:
+    """Whether a step failed only because its execution was cancelled."""
+    error = (data.get("output") or {}).get("error")
+    return error is not None and error["kind"] == "cancelled"

@@ -25,6 +25,7 @@ MARKS = {
     "held": ("◌", "dim"),
     "done": ("✓", "green"),
     "failed": ("✗", "red"),
+    "cancelled": ("–", "dim"),
     "refused": ("–", "dim"),
 }
 

@@ -230,5 +230,12 @@ def test_a_question_is_told_when_it_is_asked_and_not_when_it_is_answered() -> No
     assert step_line(step, 2000, PLAIN) == "waiting  load  for the signal go: Shall it go?"
     assert not after(SCHEDULED, event("task.parked", "load.1", **{"for": "retry"})).changed
     assert not after(SCHEDULED, asked, event("task.resumed", "load.1")).changed
-    cancelled = after(SCHEDULED, asked, event("step.failed", "load.1"))
-    assert [step.state for step in cancelled.changed] == ["failed"]
+    failed = after(SCHEDULED, asked, event("step.failed", "load.1"))
+    assert [step.state for step in failed.changed] == ["failed"]
+
+
+def test_a_step_that_a_cancel_cut_off_is_cancelled_and_did_not_fail() -> None:
+    cut_off = event("step.failed", "load.1", output={"status": "error", "error": {"kind": "cancelled"}})
+    progress = after(SCHEDULED, cut_off)
+    [step] = progress.changed
+    assert step_line(step, 2000, PLAIN).startswith("cancelled  load")
