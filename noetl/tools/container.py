@@ -51,7 +51,7 @@ kind: Playbook
 metadata: {name: container, path: tools/container}
 keychain:
   - {name: engine, kind: env, env: CONTAINER_ENGINE}
-workload: {image: docker.io/library/busybox}
+workload: {image: registry.example/tools/busybox}
 workflow:
   - step: start
     tool:
@@ -74,7 +74,7 @@ SHELL = ["/bin/sh", "-c"]
 class Work(Input):
     """What runs in which image."""
 
-    image: Annotated[str, doc("The image, with its registry: `docker.io/library/python:3.12-slim`.")]
+    image: Annotated[str, doc("The image, with its registry: `registry.example/tools/python:3.12`.")]
     command: Annotated[
         str | list[str | int | float] | None,
         doc("The program and its arguments, or a line for `/bin/sh`; by default that of the image."),
