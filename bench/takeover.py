@@ -1,7 +1,9 @@
-"""Open executions whose server is killed, until another server has every one of them in memory.
+"""Open executions whose server is killed, until another server has every one in memory and serves them.
 
-They are copies of one that really waits: a server learns nothing of that, since it only keeps what is its own
-alive. The clock runs from the kill, so that it counts how long the death stays unnoticed too.
+They are copies of one that really waits: a server learns nothing of that, since it only keeps what is its
+own alive. It is copied once it waits: copies of one whose order is with a worker would be work that no worker
+has, and what is measured then is how fast that is done again. The clock runs from the kill, so that it counts
+how long the death stays unnoticed too, until the execution that is due last ends as its new owner is told.
 """
 
 import asyncio
@@ -12,13 +14,21 @@ from typing import Any
 from bench.distributed import WAIT, Client, Cluster
 from bench.embedded import HEAD
 from bench.figure import Figure
+from noetl.core.message import Control
 from tests.conformance.copies import COPY
 
 OPEN_EXECUTIONS = 10_000
 LOOK_S = 0.05
+PARKED_S = 60.0
 LEFT = """
-select count(*) from noetl.executions, pg_sleep($2::float8)
-where owner is distinct from $1 or in_hand is not null
+select exists (select from noetl.executions where owner is distinct from $1 or in_hand is not null)
+from pg_sleep($2::float8)
+"""
+STATUS = "select status from noetl.executions, pg_sleep($2::float8) where execution_id = $1"
+LAST = "select execution_id from noetl.executions order by due_at desc limit 1"
+DECIDED = """
+select count(*) from noetl.executions e
+where execution_id <> $1 and seq <> (select seq from noetl.executions where execution_id = $2)
 """
 
 
@@ -42,25 +52,35 @@ async def _measure(cluster: Cluster, count: int) -> float:
 
     connection = await asyncpg.connect(cluster.dsn)
     survivor = await _owner(connection, cluster.urls[1])
-    client = Client(cluster.url)
-    waiting = await client.begin(await client.path_of(HEAD.format(name="waiting") + WAIT))
-    await client.front.close()
+    waiting = await _parked(connection, cluster.url, "waiting")
     await connection.execute(COPY, count - 1, waiting)
     await connection.execute("vacuum analyze noetl.executions, noetl.log")
+    last = await connection.fetchval(LAST)
+    client = Client(cluster.urls[1])
     began = time.perf_counter()
     cluster.server.kill()
     while await connection.fetchval(LEFT, survivor, LOOK_S):  # the look itself takes a moment
         pass
+    await client.front.control(last, Control("cancel"))
     took = time.perf_counter() - began
+    await client.front.close()
+    assert not await connection.fetchval(DECIDED, last, waiting), "what only waits was decided on"
     await connection.close()
     return took
 
 
 async def _owner(connection: Any, url: str) -> str:
     """By which name a server owns executions: that of one that it is given."""
-    client = Client(url)
-    path = await client.path_of(HEAD.format(name="known") + WAIT)
-    execution_id = await client.begin(path)
-    await client.front.close()
     question = "select owner from noetl.executions where execution_id = $1"
-    return str(await connection.fetchval(question, execution_id))
+    return str(await connection.fetchval(question, await _parked(connection, url, "known")))
+
+
+async def _parked(connection: Any, url: str, name: str) -> str:
+    """An execution of a server that waits, and nothing of it is with a worker."""
+    client = Client(url)
+    execution_id = await client.begin(await client.path_of(HEAD.format(name=name) + WAIT))
+    async with asyncio.timeout(PARKED_S):
+        while await connection.fetchval(STATUS, execution_id, LOOK_S) != "waiting":
+            pass
+    await client.front.close()
+    return execution_id
