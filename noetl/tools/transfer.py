@@ -30,17 +30,28 @@ otherwise is error kind `iceberg`, `retryable` where somebody else wrote at the 
 rows in memory. Needs the extra `iceberg`. The catalog in a folder is tested here; others go through the same
 door.
 
-Between two `sql` places with ADBC drivers rows stay Arrow batches all the way, with the types that the source
-gives them. A table that is there must have columns of these types; one that is not there is made. Such a
-target takes rows from such a source alone, and cannot be upserted. With other drivers of `sql`, `upsert` is
-for MySQL, MariaDB and PostgreSQL, and wants a primary or unique key over `keys`.
+Rows stay Arrow batches all the way, and keep their types (decimals, times with a zone, nested values), from
+`duckdb`, `sql` with an ADBC driver, and Parquet files and objects to `duckdb`, `sql` with an ADBC driver, and
+Parquet files and objects. A table or file that is made gets these types, also when there are no rows; a
+DuckDB table that is there gets what its columns make of them, one behind an ADBC driver must have columns of
+these types. A batch has up to 65,536 rows or 4 MiB from DuckDB, `chunk_size` rows from a Parquet file, and
+from an ADBC driver what that gives. What SQLite or PostgreSQL has no type for arrives over ADBC as it would
+in rows: nested values as JSON text, for SQLite decimals as numbers of the same value, or as text beyond 15
+digits (integers: 18), and times as text. Types of DuckDB that Arrow does not have, such as intervals and
+times of day with a zone, go as text. A query of DuckDB waits in a temporary table of at most 1 GB of memory,
+the rest on disk.
+
+All else goes row by row: `upsert`, a DuckDB source of several statements or one that is no query, Parquet
+from an address (`http`), and every pair with a place that is not named above, `delta` and `iceberg` among
+them. A `sql` target with an ADBC driver takes Arrow batches alone, and cannot be upserted. With other drivers
+of `sql`, `upsert` is for MySQL, MariaDB and PostgreSQL, and wants a primary or unique key over `keys`.
 """
 
 from contextlib import aclosing
 from typing import Annotated, Literal
 
 from noetl.ports.call import Call
-from noetl.ports.envelope import Envelope, Failed, ok
+from noetl.ports.envelope import Envelope, Failed, Reference, ok
 from noetl.ports.tool import Input, Size, define, doc
 from noetl.tools.parts.content import columns_of_rows
 from noetl.tools.parts.transfer_places import Row, Source, Target
@@ -80,16 +91,15 @@ class Transfer(Input):
 
 async def run(request: Transfer, call: Call) -> Envelope:
     """Read chunk by chunk, rename, write; the target changes at the end or not at all."""
+    from noetl.tools.parts.transfer_arrow import keeps_batches, move_batches
     from noetl.tools.parts.transfer_sources import chunks
     from noetl.tools.parts.transfer_targets import moved_before, open_target
 
     if request.mode == "upsert" and not request.keys:
         raise Failed("input", "transfer needs input 'keys' to upsert")
-    if _has_batches(request):
-        from noetl.tools.parts.transfer_arrow import move_batches
-
-        places = (request.source, request.target)
-        return ok({"rows": await move_batches(*places, request.mapping, request.mode, call)})
+    if keeps_batches(request.source, request.target, request.mode):
+        places = (request.source, request.target, request.mapping, request.mode)
+        return _moved(*await move_batches(*places, request.chunk_size, call))
     before = await moved_before(request.target, call)
     if before is not None:
         return ok({"rows": before})
@@ -107,14 +117,11 @@ async def run(request: Transfer, call: Call) -> Envelope:
         if not columns:
             await target.begin([], [])
         await target.commit()
-    ref = target.ref()
-    return ok({"rows": moved}) if ref is None else ok({"rows": moved}, ref=ref)
+    return _moved(moved, target.ref())
 
 
-def _has_batches(request: Transfer) -> bool:
-    """Whether both sides have ADBC drivers, between which rows stay Arrow batches."""
-    places = (request.source, request.target)
-    return all(each.kind == "sql" and (each.driver or "").startswith("adbc_driver_") for each in places)
+def _moved(rows: int, ref: Reference | None) -> Envelope:
+    return ok({"rows": rows}) if ref is None else ok({"rows": rows}, ref=ref)
 
 
 def _columns(rows: list[Row], mapping: dict[str, str] | None) -> list[str]:

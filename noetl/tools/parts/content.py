@@ -79,15 +79,20 @@ def csv_rows(file: TextIO) -> Iterator[Row]:
 
 def parquet_rows(file: BinaryIO, size: int) -> Iterator[Row]:
     """The rows of a Parquet file, read a batch at a time."""
+    for batch in parquet_batches(file, size):
+        columns = {field.name: batch.column(field.name).to_pylist() for field in batch.schema}
+        for cells in zip(*columns.values(), strict=True):
+            yield to_json(dict(zip(columns, cells, strict=True)))
+
+
+def parquet_batches(file: BinaryIO, size: int) -> Any:
+    """A Parquet file as Arrow batches of at most so many rows, read when they are taken."""
     end = file.seek(0, os.SEEK_END) - len(PARQUET)
     ends = b"" if end < 0 else _bytes_at(file, 0) + _bytes_at(file, end)
     if ends != PARQUET * 2:
         raise Failed("format", "the content is not parquet: its first and last bytes are not PAR1")
     file.seek(0)
-    for batch in _arrow().read_parquet(file, batch_size=size):
-        columns = {field.name: batch.column(field.name).to_pylist() for field in batch.schema}
-        for cells in zip(*columns.values(), strict=True):
-            yield to_json(dict(zip(columns, cells, strict=True)))
+    return _arrow().read_parquet(file, batch_size=size)
 
 
 def _bytes_at(file: BinaryIO, place: int) -> bytes:
@@ -165,9 +170,14 @@ def parquet_of_lines(lines: str, path: str) -> None:
     if not os.path.getsize(lines):
         raise Failed("format", "parquet needs at least one row, to know the columns")
     arrow = _arrow()
-    with open(lines, "rb") as first, open(lines, "rb") as second, open(path, "wb") as target:
-        batches = arrow.read_json(second, arrow.infer_json_schema(first), batch_size=4096)
-        arrow.write_parquet(batches, target, max_row_group_size=65536)
+    with open(lines, "rb") as first, open(lines, "rb") as second:
+        write_batches(arrow.read_json(second, arrow.infer_json_schema(first), batch_size=4096), path)
+
+
+def write_batches(batches: Any, path: str) -> None:
+    """Arrow batches as a Parquet file."""
+    with open(path, "wb") as target:
+        _arrow().write_parquet(batches, target, max_row_group_size=65536)
 
 
 def check_columns(rows: list[Row], columns: dict[str, str]) -> None:

@@ -1,7 +1,7 @@
 """Databases behind ADBC drivers: results are Arrow batches all the way to where they become rows."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from noetl.tools.parts.sql_session import Answer
 from noetl.tools.parts.statements import first_word
 
 if TYPE_CHECKING:
-    from arro3.core import RecordBatch
+    from arro3.core import RecordBatch, RecordBatchReader
 
 PREFIX = "adbc_driver_"
 # Databases inside the worker, whose SQL can open any of its files.
@@ -45,7 +45,7 @@ class AdbcSession:
         self.connection: Any = None
         self.cursor: Any = None
         self.answer: AdbcAnswer | None = None
-        self.source: AdbcSession | None = None  # whose batches it takes
+        self.on_cancel: Callable[[], None] = lambda: None  # for what it waits for
 
     def quote(self, name: str) -> str:
         return quote(name)
@@ -66,23 +66,24 @@ class AdbcSession:
             self.answer = AdbcAnswer(self.cursor)
         return self.answer
 
-    def run(self, text: str, values: Values | None) -> None:
-        """Run a statement whose batches somebody else takes from the cursor."""
+    def batches(self, text: str, values: Values | None) -> "RecordBatchReader":
+        """Run a query whose batches somebody else takes."""
+        from arro3.core import RecordBatchReader
+
         with naming_failures():
             self.cursor = self.connection.cursor()
             self.cursor.execute(text, None if values is None else one_row([*values]))
+            return RecordBatchReader.from_arrow(self.cursor.fetch_arrow())
 
-    def take_from(self, source: "AdbcSession", table: str, replace: bool) -> int:
-        """Add all that a source gives to a table, which is made if need be; how many rows it was."""
+    def take(self, batches: "RecordBatchReader", table: str, replace: bool) -> None:
+        """Add all that comes to a table, which is made if need be."""
         schema, _, name = table.rpartition(".")
         more = {"db_schema_name": schema} if schema else {}
-        self.source = source
         with naming_failures():
             self.cursor = self.connection.cursor()
             if replace:
                 self.cursor.executemany(f"delete from {quote(table)}", None)
-            stream = source.cursor.fetch_arrow()
-            return max(int(self.cursor.adbc_ingest(name, stream, mode="create_append", **more)), 0)
+            self.cursor.adbc_ingest(name, batches, mode="create_append", **more)
 
     def has_table(self, table: str) -> bool:
         """Whether there is a table; over a connection of its own, since a no would break a transaction."""
@@ -102,12 +103,11 @@ class AdbcSession:
             self.connection.commit()
 
     def cancel(self) -> None:
+        self.on_cancel()
         with suppress(
             *self.errors
         ):  # it ended by itself, or cannot be cancelled: it is waited for, then left
             self.cursor.adbc_cancel()
-        if self.source is not None:
-            self.source.cancel()
 
     def close(self, broken: bool) -> None:
         with suppress(*self.errors):
@@ -249,6 +249,13 @@ def naming_failures(connecting: bool = False) -> Iterator[None]:
         raise _failed(problem, connecting) from None
     except OSError as problem:  # how a batch says that the rest of the rows did not come
         raise Failed("connect", f"the rows could not be read: {problem}", retryable=True) from None
+
+
+def cut_off(problem: Exception) -> Failed:
+    """What it means that a batch did not come: the query failed on its way, or nobody is there any more."""
+    refused = "ERROR:" in str(problem)  # what the database itself says
+    kind = "sql" if refused else "connect"
+    return Failed(kind, f"the rows could not be read: {problem}", retryable=not refused, answered=refused)
 
 
 def _failed(problem: Any, connecting: bool) -> Failed:

@@ -1,47 +1,29 @@
-"""A transfer between two ADBC drivers: batches go from one to the other as they are."""
+"""A transfer of Arrow batches: from a source that gives them to a target that takes them, never as rows."""
 
-from typing import TYPE_CHECKING
+from contextlib import AsyncExitStack
 
 from noetl.ports.call import Call
-from noetl.ports.envelope import Failed
-from noetl.tools.parts.auth import with_auth
-from noetl.tools.parts.sql_adbc import AdbcSession
-from noetl.tools.parts.transfer_places import Source, Target, require, source_query
-from noetl.tools.sql import lend
+from noetl.ports.envelope import Reference
+from noetl.tools.parts.transfer_arrow_sources import gives_batches, open_batches
+from noetl.tools.parts.transfer_arrow_targets import open_taker, takes_batches
+from noetl.tools.parts.transfer_batches import Flow
+from noetl.tools.parts.transfer_places import Source, Target
 
-if TYPE_CHECKING:
-    from noetl.tools.parts.sql_binding import Values
-    from noetl.tools.parts.sql_session import Lent
+
+def keeps_batches(source: Source, target: Target, mode: str) -> bool:
+    """Whether both sides of a transfer know Arrow."""
+    return takes_batches(target, mode) and gives_batches(source)
 
 
 async def move_batches(
-    source: Source, target: Target, mapping: dict[str, str] | None, mode: str, call: Call
-) -> int:
-    """Let the target take what the source gives, in one transaction; how many rows it was."""
-    if mode == "upsert":
-        raise Failed("input", "ADBC drivers cannot upsert; use append or replace")
-    table = require(target.table, "table", "sql")
-    there, here = await with_auth(call, source.auth), await with_auth(call, target.auth)
-    async with lend(str(source.driver), there) as giving, lend(str(target.driver), here) as taking:
-        text, values = _query(source, mapping, giving)
-        giver, taker = giving.session, taking.session
-        assert isinstance(giver, AdbcSession)
-        assert isinstance(taker, AdbcSession)
-        await giving.work(giver.begin, True)
-        await taking.work(taker.begin, True)
-        await giving.work(giver.run, text, values)
-        empties = mode == "replace" and await taking.work(taker.has_table, table)
-        moved = await taking.work(taker.take_from, giver, table, empties)
-        await taking.work(taker.commit)
-        return moved
-
-
-def _query(source: Source, mapping: dict[str, str] | None, lent: "Lent") -> "tuple[str, Values | None]":
-    """What the source is asked; it gives the columns their new names itself."""
-    quote = lent.session.quote
-    query = source_query(source, quote)
-    if mapping is not None:
-        names = ", ".join(f"{quote(there)} as {quote(here)}" for here, there in mapping.items())
-        query = f"select {names} from ({query.strip().rstrip(';')}) as given"
-    text, values, _ = lent.session.binding.bind(query, source.params)
-    return text, values
+    source: Source, target: Target, mapping: dict[str, str] | None, mode: str, size: int, call: Call
+) -> tuple[int, Reference | None]:
+    """Let the target take what the source gives; how many rows it was, and where they are."""
+    async with AsyncExitStack() as stack:
+        taker = await stack.enter_async_context(open_taker(target, mode, call))
+        giver = await stack.enter_async_context(open_batches(source, size, call))
+        flow = Flow(giver, mapping, taker.fit)
+        with flow.telling():
+            await taker.take(flow)
+        await taker.commit()
+        return flow.moved, taker.ref()

@@ -2,6 +2,7 @@
 
 import csv
 import os
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -10,6 +11,9 @@ from noetl.ports.envelope import Failed, Reference, reference
 from noetl.tools.parts import content
 from noetl.tools.parts.paths import beside, inside
 from noetl.tools.parts.transfer_places import Row, Target, require
+
+if TYPE_CHECKING:
+    from arro3.core import RecordBatchReader
 
 
 class FileWriter:
@@ -91,6 +95,16 @@ class FileWriter:
                 os.unlink(lines)
         else:
             self._add(b"")
+        self.put()
+
+    def take(self, batches: "RecordBatchReader") -> None:
+        """Write a Parquet file of Arrow batches, which have their columns also when there are none."""
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        self.part = beside(self.path)
+        content.write_batches(batches, self.part)
+
+    def put(self) -> None:
+        """What was written takes its place."""
         with open(self.part, "rb") as file:
             os.fsync(file.fileno())
         os.replace(self.part, self.path)

@@ -68,14 +68,20 @@ def source_query(source: Source, quote: Callable[[str], str]) -> str:
     return source.query or f"select * from {quote(source.table or '')}"
 
 
-async def in_thread(job: Callable[..., T], *args: object) -> T:
-    """Do a short job in a thread; cancelled, wait for its end, so that nothing is used by two at once."""
+async def in_thread(job: Callable[..., T], *args: object, stop: Callable[[], object] | None = None) -> T:
+    """Do a job in a thread; cancelled, wait for its end, so that nothing is used by two at once.
+
+    A job that is not short has a way to make it end.
+    """
     import asyncio
 
     running = asyncio.get_running_loop().run_in_executor(None, job, *args)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
+        while stop is not None and not running.done():  # it may not be where it can be stopped yet
+            stop()
+            await asyncio.wait([running], timeout=0.1)
         await asyncio.wait([running])
         running.exception()  # nobody is left to hear of it
         raise

@@ -36,10 +36,13 @@ class ObjectWriter:
         await in_thread(self.file.write, rows)
 
     async def commit(self) -> None:
+        await in_thread(self.file.commit)
+        await self.send()
+
+    async def send(self) -> None:
         """Send the file; the object is there when all of it has arrived."""
         from noetl.tools.parts.object_stores import bucket
 
-        await in_thread(self.file.commit)
         with await in_thread(_open, self.file.path) as file:
             self.size = os.fstat(file.fileno()).st_size
             await (await bucket(self.store, self.call)).put(self.key, file, "replace")

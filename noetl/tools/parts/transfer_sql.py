@@ -44,7 +44,7 @@ async def open_writer(target: Target, mode: str, keys: list[str], call: Call) ->
     if driver.startswith(PREFIX):
         raise Failed(
             "input",
-            f"{driver} takes rows as Arrow batches of a source that has an ADBC driver too; "
+            f"{driver} takes rows as Arrow batches, of a query of DuckDB, of Parquet or of an ADBC driver; "
             "for others use kind: postgres, sqlite or duckdb, or a driver that is none of ADBC",
         )
     async with lend(driver, call) as lent:

@@ -24,6 +24,7 @@ from noetl.tools.parts.transfer_places import Row, Target, in_thread, require
 from noetl.tools.parts.transfer_tables import conflict_sql, create_sql, table_ref
 
 if TYPE_CHECKING:
+    from arro3.core import RecordBatchReader
     from duckdb import DuckDBPyConnection
 
     from noetl.tools.parts.transfer_lake import LakeWriter
@@ -183,6 +184,7 @@ def naming_failures() -> Iterator[None]:
         raise failed(problem, 1) from None
 
 
+STREAM = "batches of a transfer"  # how DuckDB calls what it is given
 _DUCKDB_TYPES = {bool: "boolean", int: "bigint", float: "double", str: "varchar"}
 
 
@@ -196,15 +198,34 @@ class DuckdbWriter(TableWriter):
         return [_duckdb_type([row.get(column) for row in rows]) for column in self.columns]
 
     def execute(self, text: str, *values: str) -> "DuckDBPyConnection":
-        from noetl.tools.duckdb import Knobs, connect, driver, failed
+        from noetl.tools.duckdb import driver, failed
 
         try:
-            if self.connection is None:
-                self.connection = connect(self.path, self.call, Knobs())
-                self.connection.begin()
-            return self.connection.execute(text, values)
+            return self._open().execute(text, values)
         except driver().Error as problem:
             raise failed(problem, 1) from None
+
+    def _open(self) -> "DuckDBPyConnection":
+        from noetl.tools.duckdb import Knobs, connect
+
+        if self.connection is None:
+            self.connection = connect(self.path, self.call, Knobs())
+            self.connection.begin()
+        return self.connection
+
+    def take(self, batches: "RecordBatchReader") -> None:
+        """Add all of a stream of Arrow batches; a table that is made gets their types."""
+        from arro3.core import Table
+
+        columns = [str(name) for name in batches.schema.names]
+        names, given = ", ".join(map(quote, columns)), quote(STREAM)
+        self.execute("select 1").register(STREAM, Table.from_batches([], schema=batches.schema))
+        types = [row[1] for row in self.execute(f"describe {given}").fetchall()]
+        self.execute(create_sql(self.table, columns, types, []))
+        if self.replaces:
+            self.execute(f"delete from {quote(self.table)}")
+        self._open().register(STREAM, batches)
+        self.execute(f"insert into {quote(self.table)} ({names}) select {names} from {given}")
 
     def insert_sql(self) -> str:
         """An INSERT of a whole chunk, given as one JSON text: many times as fast as a value for each cell."""
@@ -225,7 +246,11 @@ class DuckdbWriter(TableWriter):
 
     def commit(self) -> None:
         if self.connection is not None:
-            self.connection.commit()
+            self.put()
+
+    def put(self) -> None:
+        """Let what was taken hold."""
+        self._open().commit()
 
     def close(self) -> None:
         """Closing undoes what was not committed."""

@@ -11,6 +11,7 @@ from noetl import tools
 from noetl.ports.call import Call, Resources
 from noetl.ports.tool import invoke
 
+sys.modules["pyarrow"] = None  # type: ignore[assignment]  # which nothing here may need
 FEW, MANY = 2_000, 200_000
 
 
@@ -22,9 +23,17 @@ async def main(folder: Path, database: str) -> None:
     resources = Resources()
 
     async def secret(name: str) -> dict[str, Any]:
-        return {"dsn": database}
+        return {"dsn": database} if name == "pg" else {"url": str(folder / "lite.db")}
 
-    call = Call(None, resources, work_dir=str(folder), secret=secret, auth_name="pg", auth={"dsn": database})  # type: ignore[arg-type]
+    call = Call(
+        None,  # type: ignore[arg-type]
+        resources,
+        work_dir=str(folder),
+        secret=secret,
+        auth_name="pg",
+        auth={"dsn": database},
+        roots=("/",),
+    )
 
     async def use(kind: str, values: dict[str, Any]) -> Any:
         output = await invoke(tools.get(kind), values, call)
@@ -41,6 +50,12 @@ async def main(folder: Path, database: str) -> None:
         "parquet": {"kind": "file", "path": "f.parquet"},
         "duckdb": {"kind": "duckdb", "database": "g.duckdb", "table": "t"},
     }
+    arrow: dict[str, dict[str, Any]] = {  # which follow a DuckDB table
+        "batches to a file": {"kind": "file", "path": "h.parquet"},
+        "batches to duckdb": {"kind": "duckdb", "database": "i.duckdb", "table": "t"},
+        "batches to adbc": {"kind": "sql", "driver": "adbc_driver_sqlite", "auth": "lite", "table": "t"},
+        "batches from adbc": {"kind": "file", "path": "j.parquet"},
+    }
     grown: dict[str, float] = {}
     for count in (FEW, MANY):
         with (folder / "a.jsonl").open("w") as file:
@@ -48,7 +63,7 @@ async def main(folder: Path, database: str) -> None:
                 row = {"id": number, "name": f"name {number}", "note": "x" * 200}
                 file.write(json.dumps(row) + "\n")
         source: dict[str, Any] = {"kind": "file", "path": "a.jsonl"}
-        for name, target in places.items():
+        for name, target in (places | arrow).items():
             before = peak_mib()
             data = await use("transfer", {"source": source, "target": target, "mode": "replace"})
             assert data == {"rows": count}, (name, data)
