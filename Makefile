@@ -10,6 +10,7 @@ PYTHON     ?= python3
 BIN        := .venv/bin
 STAMP      := .venv/.setup-stamp
 FUZZ_STAMP := .venv/.fuzz-stamp
+DBT_STAMP  := .venv-dbt/.setup-stamp
 FUZZ_TIME  ?= 60
 SEEDS      ?= 20000
 
@@ -27,7 +28,7 @@ ifndef V
 .SILENT:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dist site check check-ui quick test browser mariadb sshd podman bench bench-peers fuzz simulate histories lock ui clean
+.PHONY: help setup demo dist site check check-ui quick test browser mariadb sshd podman dbt bench bench-peers fuzz simulate histories lock ui clean
 
 help: ## show this list
 	sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -63,10 +64,12 @@ lock: $(UV) ## resolve the dependencies again and rewrite the lock files
 	  --all-extras --group dev $(LOCK_FLAGS) --output-file requirements.lock pyproject.toml
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	  --group fuzz $(LOCK_FLAGS) --output-file requirements-fuzz.lock
-	echo "lock: wrote requirements.lock and requirements-fuzz.lock (upgrade with LOCK_FLAGS=--upgrade)"
+	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
+	  --group dbt $(LOCK_FLAGS) --output-file requirements-dbt.lock
+	echo "lock: wrote requirements.lock, requirements-fuzz.lock and requirements-dbt.lock (upgrade with LOCK_FLAGS=--upgrade)"
 
 clean: ## remove everything that setup and the tools have made
-	rm -rf .venv .venv-peers .tools .noetl .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage bench/out ui/node_modules
+	rm -rf .venv .venv-peers .venv-dbt .tools .noetl .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage bench/out ui/node_modules
 
 # ---- use ------------------------------------------------------------------------------------------------
 
@@ -99,7 +102,7 @@ SPREAD := -q -rs -n $(shell expr $(CORES) \* 3 / 2) --dist worksteal --durations
 
 # As CI runs them: with every one of the 5,000 simulated clusters, of which a single file plays the first 125.
 test: export CI := true
-test: check browser mariadb sshd podman ## check, then every test, and which took longest; those of the core must reach every branch of it
+test: check browser mariadb sshd podman dbt ## check, then every test, and which took longest; those of the core must reach every branch of it
 	$(BIN)/pytest $(SPREAD) --ignore tests/test_tidy.py --ignore tests/unit/core
 	$(BIN)/pytest $(SPREAD) tests/unit/core --cov noetl/core --cov-report term-missing --cov-fail-under 100
 
@@ -131,6 +134,17 @@ podman:
 	  { $(ROOT) apt-get update -qq && $(ROOT) env DEBIAN_FRONTEND=noninteractive \
 	      apt-get install -y -qq --no-install-recommends podman runc busybox-static; } >/dev/null \
 	  || { echo "test: kind container is tested on Podman; install it: apt-get install podman runc busybox-static" >&2; exit 1; }; }
+
+# Kind dbt runs a dbt of the machine, which has dependencies of its own: an environment beside .venv.
+dbt: $(DBT_STAMP)
+
+$(DBT_STAMP): requirements-dbt.lock | $(UV)
+	echo "test: installing dbt into .venv-dbt"
+	$(UV) venv -q --clear --python "$$(command -v $(PYTHON))" .venv-dbt
+	$(UV) pip sync -q --python .venv-dbt/bin/python --require-hashes requirements-dbt.lock \
+	  || { echo "test: uv could not install; trying pip" >&2; \
+	       $(PIP) --python .venv-dbt/bin/python install -q --require-hashes -r requirements-dbt.lock; }
+	touch $@
 
 ui: ## build the web pages again into noetl/server/static; needs node
 	cd ui && npm ci --silent --no-fund --no-audit && npm run --silent build

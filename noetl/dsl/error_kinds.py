@@ -12,7 +12,7 @@ TOOLS = frozenset({
     "input", "http", "connect", "dns", "network", "tls", "protocol", "redirect", "auth", "python",
     "crashed", "shell", "sql", "sqlite", "duckdb", "postgres", "delta", "iceberg", "file", "object", "path",
     "format", "body", "too_large", "exists", "nats", "no_responders", "no_stream", "backend",
-    "missing_extra", "mcp", "circuit", "email", "ssh", "sftp", "kafka", "dlt", "container",
+    "missing_extra", "mcp", "circuit", "email", "ssh", "sftp", "kafka", "dlt", "dbt", "container",
 })  # fmt: skip
 ALL = ENGINE | TOOLS
 
@@ -24,6 +24,7 @@ ONLY = {
     "circuit": "quantum",
     "email": "email",
     "dlt": "dlt",
+    "dbt": "dbt",
     "sftp": "sftp",
     "kafka": "kafka",
     "container": "container",
@@ -48,5 +49,5 @@ ELSEWHERE = {
 OWN_KINDS = frozenset({
     "noop", "python", "http", "postgres", "sql", "duckdb", "sqlite", "shell", "file", "object", "nats",
     "resolve", "secrets", "playbook", "workbook", "wait", "mcp", "quantum", "transfer", "email", "ssh",
-    "sftp", "kafka", "dlt", "container",
+    "sftp", "kafka", "dlt", "dbt", "container",
 })  # fmt: skip

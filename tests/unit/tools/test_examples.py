@@ -8,6 +8,7 @@ import pytest
 
 from noetl import tools
 from noetl.dsl.load import load
+from tests.conftest import ROOT
 from tests.fork_server import FORK_SERVER
 
 KINDS = tools.kinds()
@@ -56,6 +57,13 @@ def test_the_example_circuit_gives_two_outcomes(tmp_path: Path):
     counts = run("quantum", tmp_path)["output"]["counts"]
     assert set(counts) == {"00", "11"}
     assert sum(counts.values()) == 1000
+
+
+def test_the_example_project_is_built_by_a_dbt_of_the_machine(tmp_path: Path):
+    program = ROOT / ".venv-dbt" / "bin" / "dbt"
+    assert program.exists(), "install it: make dbt"
+    done = run("dbt", tmp_path, "--set", f"program={program}")
+    assert done["output"]["rows"] == [{"id": 1}]
 
 
 def test_the_example_request_is_sent(tmp_path: Path, httpserver):

@@ -34,6 +34,7 @@ CONTRACT = {
     "ssh": "host port user host_key command stdin",
     "kafka": "action topic messages value key headers partition group offsets partitions start limit within",
     "dlt": "pipeline destination dataset database script source args source_auth data table write_disposition primary_key",
+    "dbt": "project command select exclude vars target profile full_refresh threads program",
     "container": "image command env files workdir user network pull result",
     "transfer": "source target mapping mode chunk_size",
 }
