@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import tarfile
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -86,8 +87,13 @@ def _program(folder: Path) -> list[str]:
 
 
 @contextmanager
-def podman(folder: Path, registry: str | None = None) -> Iterator[Podman]:
-    """A service that runs while it is needed."""
+def podman(registry: str | None = None) -> Iterator[Podman]:
+    """A service that runs while it is needed, in a folder whose name is short: its own may have 50 characters."""
+    with tempfile.TemporaryDirectory(prefix="podman-", ignore_cleanup_errors=True) as folder:
+        yield from _service(Path(folder), registry)
+
+
+def _service(folder: Path, registry: str | None) -> Iterator[Podman]:
     (folder / "containers.conf").write_text(CONFIG)
     insecure = "" if registry is None else f'[[registry]]\nlocation = "{registry}"\ninsecure = true\n'
     (folder / "registries.conf").write_text(insecure)

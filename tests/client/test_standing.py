@@ -28,6 +28,7 @@ FOR_PAGES = {
     *("GET executions/ID/loops", "GET executions/ID/loops/ID", "GET executions/ID/loops/ID/ID"),
     *("GET executions/ID/log", "GET executions/ID/projection", "POST hooks/ID"),
     *("POST session", "GET session", "DELETE session"),
+    *("GET session/ways", "GET session/login", "GET session/login/done"),
 }
 METHODS = {
     "catalog": {"POST": "register", "GET": "playbooks"},

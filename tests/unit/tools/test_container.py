@@ -30,8 +30,8 @@ def registry() -> Iterator[HTTPServer]:
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory, registry: HTTPServer) -> Iterator[Podman]:
-    with podman(tmp_path_factory.mktemp("podman"), f"{registry.host}:{registry.port}") as started:
+def engine(registry: HTTPServer) -> Iterator[Podman]:
+    with podman(f"{registry.host}:{registry.port}") as started:
         yield started
 
 

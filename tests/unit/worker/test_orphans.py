@@ -33,7 +33,7 @@ def gone() -> str:
 
 def test_the_program_of_a_worker_that_is_gone_is_ended():
     with marked(gone()) as program:
-        assert program.pid in end_orphans()
+        end_orphans()  # or a worker that some other test has just started
         assert program.wait(30) == -9
 
 
