@@ -10,7 +10,8 @@ adapter, such as `{type: duckdb, path: shop.duckdb}` or `{type: snowflake, accou
 PostgreSQL the credential is a `url`, or `host`, `port`, `user`, `password` and `database`; for others its
 fields are those of the adapter. A profile made of both lives in a folder of the task's own, without any text
 in it: dbt takes them from its environment, where it knows secrets as such and masks them in what it says.
-With neither, the project's own `profiles.yml` is used. DuckDB and PostgreSQL are tested here.
+With neither, the project's own `profiles.yml` is used. dbt 1.11 with DuckDB and PostgreSQL is tested here. A
+DuckDB of dbt that is newer than that of kind `duckdb` may write files which that one cannot read.
 
 Packages of the project are those that `dbt deps` has put into its folder. What dbt writes beside tables,
 such as compiled SQL, goes with the task. Never put a secret into `vars`: dbt shows and keeps them.
@@ -75,7 +76,9 @@ class Project(Input):
     ] = None
     full_refresh: Annotated[bool, doc("Whether incremental models and seeds are made anew.")] = False
     threads: Annotated[Size | None, doc("How many nodes run at once.")] = None
-    program: Annotated[str, doc("The dbt program, by name or path.")] = "dbt"
+    program: Annotated[str, doc("The dbt program: a name on the `PATH`, or a path from the work folder.")] = (
+        "dbt"
+    )
 
 
 class Knobs(Spec):

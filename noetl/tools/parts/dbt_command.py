@@ -110,5 +110,4 @@ async def run_command(command: Command, grace: float, call: Call) -> Json:
     exit_code = program.transport.get_returncode() or 0
     if exit_code == 0 and results is not None:
         return results.data
-    said = program.printed[2].text or program.printed[1].text
-    raise failure_of(results, exit_code, events.errors, said)
+    raise failure_of(results, exit_code, events.errors, program.printed[2].text)

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 
+from noetl.core.values.redact import SECRET_FIELDS
 from noetl.json_value import Json
 from noetl.ports.envelope import Failed
 from noetl.tools.parts.auth import POSTGRES_FIELDS
@@ -50,7 +51,8 @@ def write_profile(project: "Project", folder: str, context: ToolContext) -> dict
         fields.setdefault("schema", "public")
     named = _Named()
     output = {
-        key: named.value(value, secret=key not in given and key not in OPEN) for key, value in fields.items()
+        key: named.value(value, secret=key in SECRET_FIELDS or not (key in given or key in OPEN))
+        for key, value in fields.items()
     }
     profile = {PROFILE: {"target": target, "outputs": {target: output}}}
     with open(os.path.join(folder, "profiles.yml"), "wb") as file:

@@ -192,6 +192,54 @@ async def test_only_the_structure_of_a_profile_is_in_its_file(dbt, tmp_path: Pat
     assert said[-1] == "700"
 
 
+async def test_an_address_is_a_credential_for_postgresql(dbt, tmp_path: Path, secrets):
+    secrets["warehouse"] = {"url": f"postgres://ada%40x:{CANARY}%21@db.example.com:5433/shop?sslmode=require"}
+    program = tmp_path / "spy"
+    program.write_text('#!/bin/sh\ncat "$HOME/profiles.yml"; echo; env; kill -9 $$\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    lines = Lines()
+    output = await dbt(program="./spy", profile={"threads": 2}, auth_name="warehouse", output=lines)
+    said = lines.said.decode().splitlines()
+    named = {line.partition("=")[0]: line.partition("=")[2] for line in said if "=" in line}
+    file = said[0]
+    for name, text in named.items():
+        file = file.replace(f"{{{{ env_var('{name}') }}}}", text)
+    assert json.loads(file)["noetl"]["outputs"]["noetl"] == {
+        "type": "postgres", "host": "db.example.com", "port": 5433, "user": "ada@x", "password": f"{CANARY}!",
+        "dbname": "shop", "sslmode": "require", "threads": 2, "schema": "public",
+    }  # fmt: skip
+    assert [text for name, text in named.items() if name.startswith("DBT_ENV_SECRET")] == [f"{CANARY}!"]
+    assert output["error"]["message"] == "dbt was killed by signal 9 and wrote no results"
+
+
+async def test_without_a_profile_the_project_has_its_own(dbt, tmp_path: Path):
+    with (tmp_path / "shop/dbt_project.yml").open("a") as file:
+        file.write("profile: ours\n")
+    own = "ours: {target: day, outputs: {day: {type: duckdb, path: own.duckdb}, night: {type: duckdb}}}"
+    (tmp_path / "shop/profiles.yml").write_text(own)
+    output = await dbt(profile=None, command="run")
+    assert output["data"]["counts"]["success"] == 2, output
+    with duckdb.connect(tmp_path / "shop/own.duckdb", read_only=True) as connection:
+        assert connection.execute("select count(*) from dear").fetchall() == [(2,)]
+
+
+async def test_many_nodes_are_counted_and_those_that_failed_come_first(dbt, tmp_path: Path):
+    names = [f"model.shop.m{number}" for number in range(1_500)]
+    results = [{"unique_id": name, "status": "success"} for name in names]
+    results[1_400] |= {"status": "error", "message": "no\nroom"}
+    (tmp_path / "results.json").write_text(json.dumps({"results": results}))
+    program = tmp_path / "many"
+    program.write_text(
+        '#!/bin/sh\nmkdir "$HOME/target"; cp ../results.json "$HOME/target/run_results.json"; exit 1\n'
+    )
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    output = await dbt(program="./many")
+    assert output["error"]["message"] == "model m1400: no\nroom"
+    assert output["data"]["counts"]["success"] == 1_499
+    assert len(output["data"]["nodes"]) == 1_000
+    assert [node["name"] for node in output["data"]["nodes"][:2]] == ["m1400", "m0"]
+
+
 async def test_a_database_out_of_reach_may_be_tried_again(dbt, secrets):
     secrets["nowhere"] = {"host": "127.0.0.1", "port": "1", "user": "u", "password": CANARY, "database": "d"}
     error = (await dbt(profile=None, auth_name="nowhere"))["error"]
