@@ -15,6 +15,7 @@ from typing import TypeVar
 from noetl.control.child_executions import ChildExecutions
 from noetl.control.command_dispatch import CommandDispatch
 from noetl.control.execution_host import Programs, Trial
+from noetl.control.in_hand import InHand
 from noetl.control.loaded_execution import LoadedExecution
 from noetl.control.log_rows import append_of, encode_row
 from noetl.control.notices import notices_of
@@ -114,6 +115,7 @@ class Engine:
         self._owned = Ownership(self, self.stuck, self._prefetch, self._dispatch)
         self._takeover = Takeover(self, self.stuck, self._owned)
         self._executions = self._owned.executions
+        self._in_hand = InHand(store, owner)
         self.workers: Workers | None = None
         self.listeners: list[Listener] = []
         self.lease_ms = 30_000
@@ -218,7 +220,7 @@ class Engine:
         futures: list[asyncio.Future[Answer] | None] = []
         try:
             if execution.wary:
-                await self.store.take_in_hand(execution.state.execution_id, self.owner, always=True)
+                await self._in_hand.note(execution.state.execution_id)
             await self._decide_all(execution, futures)
             if execution.wary:
                 await self._proven(execution)
@@ -256,7 +258,7 @@ class Engine:
         """A decision on an execution whose owner died went well."""
         execution.wary -= 1
         with suppress(BackendError):  # then the next one is careful for nothing
-            await self.store.put_down([execution.state.execution_id], self.owner)
+            await self._in_hand.put_down(execution.state.execution_id)
 
     async def _decide_all(
         self, execution: LoadedExecution, futures: list[asyncio.Future[Answer] | None]

@@ -35,7 +35,7 @@ from noetl.ports.results import Results
 from noetl.ports.task_lines import PrintedLines
 
 _LOG = logging.getLogger("noetl.link")
-EXPIRED_AT_ONCE = 64  # executions: their commits go together
+EXPIRED_AT_ONCE = 200  # executions: their commits go together
 ResolveSecret = Callable[[str, str, str | None], Awaitable[Secret]]
 KeepLines = Callable[[Sequence[PrintedLines]], Awaitable[None]]
 Seal = Callable[[bytes, JsonObject], bytes]

@@ -288,8 +288,8 @@ class Store(ScheduleStore, TickStore, ArrivalStore, NotificationStore, LineStore
         False while another owner's claim is fresh, and of one that is stuck.
         """
 
-    async def take_in_hand(self, execution_id: str, owner: str, *, always: bool = False) -> str | None:
-        """Note that an owner is about to read or decide on an execution whose last owner died, or always.
+    async def take_in_hand(self, execution_id: str, owner: str) -> str | None:
+        """Note that an owner is about to read an execution, where the last owner died.
 
         Who had it in hand then: None where nobody died, an empty text where nobody had it in hand.
         """
@@ -300,9 +300,12 @@ class Store(ScheduleStore, TickStore, ArrivalStore, NotificationStore, LineStore
         """Become the owner of executions that nobody alive owns; none goes to two who ask at once.
 
         `own` are executions of the owner itself that it wants again: they come first; those of `but` it does
-        not want. Whatever had an owner that died is noted as being read, as `take_in_hand` notes what is
+        not want. Whatever had an owner that died is noted as being read, as `note_in_hand` notes what is
         decided on.
         """
+
+    async def note_in_hand(self, execution_ids: Sequence[str], owner: str) -> None:
+        """Note that an owner is about to decide on executions."""
 
     async def put_down(self, execution_ids: Sequence[str], note: str) -> None:
         """What a note says went well: an owner has decided, or `reading` one has read. Other notes stay."""

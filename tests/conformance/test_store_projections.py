@@ -521,7 +521,7 @@ async def test_who_had_an_execution_in_hand_is_known_only_when_its_owner_died(
     assert await store.take_in_hand(execution_id, "d") == "d"
     await store.put_down([execution_id], "d")
     assert await store.take_in_hand(execution_id, "d") is None
-    assert await store.take_in_hand(execution_id, "d", always=True) is None
+    await store.note_in_hand([execution_id], "d")
     assert await store.take_in_hand(execution_id, "d") == "d"
     await store.leave("d")
     assert await store.claim(execution_id, "e", LEASE_MS)

@@ -78,7 +78,7 @@ async def test_an_owner_gets_its_own_again_only_when_it_asks_and_still_owns_them
 async def test_what_is_taken_over_from_the_dead_is_noted_as_being_read(store: Store, clock: Clock) -> None:
     died, unowned = await begin(store, 1, owner="a"), await begin(store, 2)
     deciding = await begin(store, 3, owner="a")
-    await store.take_in_hand(deciding, "a", always=True)
+    await store.note_in_hand([deciding], "a")
     clock.now += LEASE_MS + 1
     found = {one.summary.execution_id: one for one in await store.take_over("b", LEASE_MS)}
     assert {key: one.in_hand for key, one in found.items()} == {died: "", unowned: None, deciding: "a"}
@@ -98,7 +98,7 @@ async def test_a_decision_that_begins_while_others_are_read_stays_noted(store: S
     read, decided = await begin(store, 1, owner="a"), await begin(store, 2, owner="a")
     clock.now += LEASE_MS + 1
     assert len(await store.take_over("b", LEASE_MS)) == 2
-    assert await store.take_in_hand(decided, "b", always=True) == reading("b")
+    await store.note_in_hand([decided], "b")
     await store.put_down([read, decided], reading("b"))
     clock.now += LEASE_MS + 1
     found = {one.summary.execution_id: one for one in await store.take_over("c", LEASE_MS)}

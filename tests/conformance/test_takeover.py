@@ -16,6 +16,7 @@ from noetl.adapters.postgres.database import Database
 from noetl.adapters.postgres.statements import SQL
 from noetl.adapters.postgres.store import PostgresStore
 from noetl.control import takeover
+from noetl.control.ownership import WARY_DECISIONS
 from noetl.control.stuck_executions import StuckError
 from noetl.errors import BackendError, Conflict
 from noetl.ports.store import Append, Claimed, Find, StoredLog
@@ -102,6 +103,19 @@ async def test_thousands_are_taken_over_in_a_few_statements_each_for_many(left: 
         await control(made, one, "signal", name="go")
         await asyncio.wait_for(made.engine.until_quiet(one), 60)
         assert (await made.store.summary(one)).status == "completed"
+
+
+async def test_what_is_decided_at_once_is_noted_at_once(few: None, left: str, tmp_path: Path) -> None:
+    async with server(tmp_path, left) as made:
+        assert await made.engine.pick_up_due() == MANY
+        sent = count_statements(made)
+        running = made.engine.running()
+        await asyncio.gather(*(control(made, one, "pause") for one in running))
+        assert sent.total() <= 10, sent
+        wary = [live.wary for one in running if (live := made.engine.in_memory(one)) is not None]
+        assert wary == [WARY_DECISIONS - 1] * MANY
+        rest = await database(made).fetch("select 1 from executions where in_hand is not null")
+        assert rest == []
 
 
 @pytest.fixture

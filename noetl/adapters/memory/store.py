@@ -187,11 +187,15 @@ class MemoryStore(MemorySchedules, MemoryNotifications):
         execution.owner, execution.owned_until = owner, now + lease_ms
         return True
 
-    async def take_in_hand(self, execution_id: str, owner: str, *, always: bool = False) -> str | None:
+    async def take_in_hand(self, execution_id: str, owner: str) -> str | None:
         execution = self._get(execution_id)
         before = execution.in_hand
-        execution.in_hand = owner if always or before is not None else None
+        execution.in_hand = owner if before is not None else None
         return before
+
+    async def note_in_hand(self, execution_ids: Sequence[str], owner: str) -> None:
+        for execution in self._there(execution_ids):
+            execution.in_hand = owner
 
     async def take_over(
         self, owner: str, lease_ms: int, own: Sequence[str] = (), but: Sequence[str] = (), limit: int = 100
@@ -204,6 +208,9 @@ class MemoryStore(MemorySchedules, MemoryNotifications):
         left = [execution for execution in left if not self._rests(execution.summary)]
         left.sort(key=lambda execution: execution.summary.due_at or 0)
         return [self._take(execution, owner, now + lease_ms) for execution in [*wanted, *left][:limit]]
+
+    def _there(self, execution_ids: Sequence[str]) -> list[_Execution]:
+        return [self._executions[key] for key in execution_ids if key in self._executions]
 
     def _rests(self, summary: store.Summary) -> bool:
         """Whether an execution needs nobody; not one that is paused and ends with its parent."""
@@ -221,7 +228,7 @@ class MemoryStore(MemorySchedules, MemoryNotifications):
         return store.Claimed(execution.summary, before, size)
 
     async def put_down(self, execution_ids: Sequence[str], note: str) -> None:
-        for execution in map(self._get, execution_ids):
+        for execution in self._there(execution_ids):
             if execution.in_hand == note:
                 execution.in_hand = None
 

@@ -269,12 +269,22 @@ from taken t left join snapshots s on s.execution = t.id
 -- name: take_in_hand
 with before as materialized (select id, in_hand from executions where execution_id = $1 for update),
 taken as (
-  update executions e set in_hand = $2 from before b where e.id = b.id and ($3::bool or b.in_hand is not null)
+  update executions e set in_hand = $2 from before b where e.id = b.id and b.in_hand is not null
 )
 select in_hand from before
 
+-- name: note_in_hand
+-- In the order in which put_down locks them too: whoever comes second waits for the first, and nobody for each other.
+with locked as materialized (
+  select id from executions where execution_id = any ($1::text[]) order by id for update
+)
+update executions e set in_hand = $2 from locked l where e.id = l.id
+
 -- name: put_down
-update executions set in_hand = null where execution_id = any ($1::text[]) and in_hand = $2
+with locked as materialized (
+  select id from executions where execution_id = any ($1::text[]) and in_hand = $2 order by id for update
+)
+update executions e set in_hand = null from locked l where e.id = l.id
 
 -- name: set_aside
 update executions set stuck = jsonb_set($3::jsonb, '{status}', to_jsonb(status))::text, status = 'stuck', owner = null, owned_until = 0, in_hand = null

@@ -174,9 +174,12 @@ class PostgresStore(SqlStore):
             raise store.unknown_execution(execution_id)
         return bool(claimed)
 
-    async def take_in_hand(self, execution_id: str, owner: str, *, always: bool = False) -> str | None:
-        rows = await self._write("take_in_hand", execution_id, owner, always)
+    async def take_in_hand(self, execution_id: str, owner: str) -> str | None:
+        rows = await self._write("take_in_hand", execution_id, owner)
         return rows[0][0] if rows else None
+
+    async def note_in_hand(self, execution_ids: Sequence[str], owner: str) -> None:
+        await self._write("note_in_hand", list(execution_ids), owner)
 
     async def take_over(
         self, owner: str, lease_ms: int, own: Sequence[str] = (), but: Sequence[str] = (), limit: int = 100

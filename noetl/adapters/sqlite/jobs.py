@@ -113,13 +113,18 @@ def discard(connection: apsw.Connection, letters: Sequence[int]) -> None:
     connection.executemany(sql.DISCARD_LETTER, [(letter,) for letter in letters])
 
 
-def take_in_hand(connection: apsw.Connection, execution_id: str, owner: str, always: bool) -> str | None:
-    """Note that an owner is about to read or decide on an execution; who had it in hand."""
+def take_in_hand(connection: apsw.Connection, execution_id: str, owner: str) -> str | None:
+    """Note that an owner is about to read an execution whose last owner died; who had it in hand."""
     rows = fetch(connection, sql.IN_HAND, (execution_id,))
     before: str | None = rows[0][0] if rows else None
-    if rows and (always or before is not None):
+    if before is not None:
         connection.execute(sql.TAKE_IN_HAND, (owner, execution_id))
     return before
+
+
+def note_in_hand(connection: apsw.Connection, execution_ids: Sequence[str], owner: str) -> None:
+    """Note that an owner is about to decide on executions."""
+    connection.executemany(sql.TAKE_IN_HAND, [(owner, execution_id) for execution_id in execution_ids])
 
 
 def take_over(connection: apsw.Connection, wish: dict[str, object], until: int) -> list[store.Claimed]:

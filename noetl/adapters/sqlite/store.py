@@ -122,10 +122,11 @@ class SqliteStore(SqlStore):
         now = self._now()
         return bool(await self._write("claim", owner, now + lease_ms, execution_id, now, dead))
 
-    async def take_in_hand(self, execution_id: str, owner: str, *, always: bool = False) -> str | None:
-        return await self._writer.run(
-            lambda connection: jobs.take_in_hand(connection, execution_id, owner, always)
-        )
+    async def take_in_hand(self, execution_id: str, owner: str) -> str | None:
+        return await self._writer.run(lambda connection: jobs.take_in_hand(connection, execution_id, owner))
+
+    async def note_in_hand(self, execution_ids: Sequence[str], owner: str) -> None:
+        await self._writer.run(lambda connection: jobs.note_in_hand(connection, execution_ids, owner))
 
     async def take_over(
         self, owner: str, lease_ms: int, own: Sequence[str] = (), but: Sequence[str] = (), limit: int = 100
