@@ -65,6 +65,7 @@ class Podman:
         done = subprocess.run(
             [*_program(self.folder), *words],
             env=self.environment,
+            cwd=self.folder,
             capture_output=True,
             text=True,
             timeout=LONG,
@@ -103,7 +104,7 @@ def _service(folder: Path, registry: str | None) -> Iterator[Podman]:
     (folder / "rootfs.tar").write_bytes(root_folder())
     there.run("import", str(folder / "rootfs.tar"), IMAGE)
     command = [*_program(folder), "--log-level", "info", "system", "service", "--time", "0", there.host]
-    service = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
+    service = subprocess.Popen(command, env=environment, cwd=folder, stderr=subprocess.PIPE)
     listening, said = threading.Event(), []
 
     def read() -> None:
