@@ -57,7 +57,7 @@ def came_back(cookie: str, state: str) -> Leaving:
         left = None
     if left is None or not secrets.compare_digest(left.state.encode(), state.encode()):
         raise NotProven("the login was begun in another browser, or too long ago")
-    return left
+    return Leaving(left.state, left.verifier, own_place(left.place))  # whoever wrote that cookie
 
 
 def own_place(place: str) -> str:

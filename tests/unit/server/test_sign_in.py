@@ -12,7 +12,7 @@ from noetl.server.access import NotProven
 from noetl.server.auth import Auth
 from noetl.server.oidc import Oidc
 from noetl.server.options import Options
-from noetl.server.sign_in import LoginClient, SignIn, came_back, leaving, own_place
+from noetl.server.sign_in import Leaving, LoginClient, SignIn, came_back, leaving, own_place
 from tests.openid_provider import CLIENT, SECRET, OpenIdProvider, providing
 from tests.unit.server.serving import Served, served
 
@@ -169,3 +169,8 @@ def test_a_page_of_this_server_is_gone_back_to() -> None:
 def test_a_cookie_that_is_none_of_ours_proves_nothing(cookie: str) -> None:
     with pytest.raises(NotProven):
         came_back(cookie, leaving("/").state)
+
+
+def test_a_cookie_that_somebody_else_wrote_leads_nobody_elsewhere() -> None:
+    left = Leaving("state", "verifier", "https://elsewhere.example/")
+    assert came_back(left.sealed(), "state").place == "/"
