@@ -43,16 +43,21 @@ def pinned() -> list[str]:
 def bill_of_materials(folder: Path, uv: str) -> Path:
     """What the package and its extras are made of, as CycloneDX, with the versions of the lock."""
     with tempfile.TemporaryDirectory() as scratch:
-        for name in ("pyproject.toml", "README.md", "LICENSE"):
+        for name in ("README.md", "LICENSE"):
             shutil.copy(ROOT / name, scratch)
         shutil.copytree(ROOT / "noetl", Path(scratch, "noetl"), ignore=shutil.ignore_patterns("__pycache__"))
-        with Path(scratch, "pyproject.toml").open("a") as project:
-            project.write(f"\n[tool.uv]\nconstraint-dependencies = {json.dumps(pinned())}\n")
+        wanted = f"\n[tool.uv]\nconstraint-dependencies = {json.dumps(pinned())}\n"
+        Path(scratch, "pyproject.toml").write_text(_without_groups() + wanted)
         words = [uv, "export", "-q", "--format", "cyclonedx1.5", "--all-extras", "--no-dev"]
         done = subprocess.run(words, cwd=scratch, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"dist: there is no bill of materials:\n{done.stderr}")
     return _without_chance(folder / MATERIALS, json.loads(done.stdout))
+
+
+def _without_groups() -> str:
+    """Groups are for tests, one in an environment of its own: they cannot all be installed together."""
+    return re.sub(r"(?ms)^\[dependency-groups\]\n.*?(?=^\[)", "", (ROOT / "pyproject.toml").read_text())
 
 
 def _without_chance(file: Path, bill: dict[str, object]) -> Path:

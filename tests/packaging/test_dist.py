@@ -1,6 +1,7 @@
 """The wheel is the product: the same bytes from the same commit, and all it needs, on every Python that is here."""
 
 import calendar
+import json
 import os
 import re
 import shutil
@@ -13,9 +14,10 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from packaging.version import Version
 
-from deploy.dist import pinned
+from deploy.dist import bill_of_materials, pinned
 from examples.api import Server, Shop
 from noetl import __version__, documentation
 from noetl.cli.extras import EXTRA_OF
@@ -129,6 +131,19 @@ def run(bin_folder: Path, words: list[str], cwd: Path, **more: str) -> str:
 
 def test_the_same_commit_gives_the_same_bytes(tmp_path: Path) -> None:
     assert build(tmp_path / "first") == build(tmp_path / "second")
+
+
+def test_the_bill_of_materials_has_each_dependency_as_it_was_tested(tmp_path: Path) -> None:
+    bill = json.loads(bill_of_materials(tmp_path, str(UV)).read_text())
+    versions = {entry["name"]: entry["version"] for entry in bill["components"] if "version" in entry}
+    wanted = [Requirement(line).name for line in PROJECT["dependencies"]]
+    for extra in EXTRAS:
+        wanted += [Requirement(line).name for line in PROJECT["optional-dependencies"][extra]]
+    tested = dict(line.split(";")[0].strip().split("==") for line in pinned())
+    assert {name: versions.get(name) for name in wanted if name != "noetl"} == {
+        name: tested[name] for name in wanted if name != "noetl"
+    }
+    assert "pytest" not in versions
 
 
 def test_the_wheel_has_the_program_its_pages_and_no_tests(wheel: Path) -> None:
