@@ -343,8 +343,11 @@ class Store(ScheduleStore, TickStore, ArrivalStore, NotificationStore, LineStore
     async def due(self, now: int | None = None, limit: int = 100) -> list[str]:
         """Executions that are not over, have something due or no fresh owner; now, by the store's clock."""
 
-    async def post(self, execution_id: str, message: bytes) -> bool:
-        """Leave a message for the owner of an execution; False: it is over, or not there."""
+    async def post(self, execution_id: str, message: bytes) -> int | None:
+        """Leave a message for the owner of an execution: the letter's id. None: it is over, or not there."""
+
+    async def is_posted(self, letter: int) -> bool:
+        """Whether a letter is still there: what was decided on it is in the log as soon as it is not."""
 
     async def mail(self, owner: str) -> Sequence[Letter]:
         """The messages left for the executions of an owner, in order; they stay until a commit takes them."""

@@ -10,7 +10,7 @@ from noetl.errors import NotFound
 from noetl.ports.front import Front
 from noetl.server import problem
 from noetl.server.assets import Assets
-from noetl.server.closing import Closing
+from noetl.server.closing import Closing, OutOfTime
 from noetl.server.gate import ABOVE_PAGES, ASSETS, PAGES, Gate
 from noetl.server.head_method import Head
 from noetl.server.hot_route import HotRoute
@@ -45,7 +45,7 @@ def create_app(front: Front, options: Options) -> FastAPI:
     _serve_pages(app, options)
     app.openapi = partial(openapi, app)  # type: ignore[method-assign]
     answering = HotRoute(app.build_middleware_stack(), executions.START)
-    gate = Gate(Head(answering), options)  # outside of all: what answers a bug is dressed too
+    gate = Gate(OutOfTime(Head(answering)), options)  # outside of all: what answers a bug is dressed too
     app.state.gate, app.state.doorkeeper, app.state.meter = gate, gate.doorkeeper, Meter(options)
     app.middleware_stack = Record(gate, app.state.meter)
     return app

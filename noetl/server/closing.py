@@ -4,6 +4,11 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from noetl.errors import BackendError
+from noetl.server.problem import of_error
+
 T = TypeVar("T")
 
 
@@ -30,3 +35,28 @@ class Closing(asyncio.Event):
                 return await work
             finally:
                 self._patience.discard(patience)
+
+
+class OutOfTime:
+    """Stands before what answers: a request that the end of the server breaks off is told to come again."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request; of an answer that has begun nothing more can be said."""
+        begun = False
+
+        async def send_noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_noted)
+        except asyncio.CancelledError:
+            if begun:
+                raise
+            message = "the server stops, and nothing is known yet of what was asked"
+            error = BackendError(message, hint="ask another server, or this one once it is back")
+            await of_error(error)(scope, receive, send)

@@ -308,6 +308,16 @@ async def test_what_is_over_or_not_there_has_no_mail(store: Store) -> None:
     assert (await store.extent()).messages == 2
 
 
+async def test_a_letter_is_there_until_a_commit_takes_it(store: Store) -> None:
+    own, over = await begin(store, 1, owner="a"), await begin(store, 2, owner="a")
+    letters = [await store.post(told, b"m") for told in (own, own, over)]
+    assert await store.post(eid(3), b"m") is None
+    first, second, third = [letter for letter in letters if letter is not None]
+    await store.commit(Append(own, 1, [row(2)], taken=[first]))
+    await end(store, over, NOW)
+    assert [await store.is_posted(letter) for letter in (first, second, third)] == [False, True, False]
+
+
 async def test_letters_that_change_nothing_are_thrown_away(store: Store) -> None:
     own = await begin(store, 1, owner="a")
     for message in (b"1", b"2", b"3"):

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from noetl.control.front.follow import Followers
-from noetl.control.history import events
+from noetl.control.history import rows_of
 from noetl.control.log_audit import audit
 from noetl.core.message import Control
 from noetl.errors import BackendError, Conflict
@@ -156,13 +156,13 @@ async def test_a_wish_that_was_taken_just_before_going_on_counts_as_told(tmp_pat
         await until(made, lambda: any(run.parked for run in state.runs.values()))
 
         async def read_then_taken(store, execution_id, start):
-            async for seq, event in events(store, execution_id, start):
-                yield seq, event
+            async for row in rows_of(store, execution_id, start):
+                yield row
             looks.append(execution_id)
             await made.engine.collect_mail()
             await made.engine.until_quiet(first)
 
-        monkeypatch.setattr("noetl.control.front.control.events", read_then_taken)
+        monkeypatch.setattr("noetl.control.front.control.rows_of", read_then_taken)
         await asyncio.wait_for(other.front.control(first, Control("signal", name="go", payload=0)), 20)
         assert looks == [first]  # once in vain; it was there at the second look
         await control(made, first, "cancel")

@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 
+from noetl.control.history import events
 from noetl.core.event import Event
 from noetl.core.message import Control, Report
-from noetl.errors import BackendError, NotFound
+from noetl.errors import BackendError, Conflict, NotFound
 from tests.engine.harness import begin, control, engine, finish, playbook, until
 
 WAITS = playbook("- {step: start, tool: {kind: wait, input: {signal: go}}}")
@@ -18,6 +19,15 @@ async def parked(made) -> str:
     state = made.engine.live_state(execution_id)
     await until(made, lambda: any(run.parked for run in state.runs.values()))
     return execution_id
+
+
+async def posted(made) -> None:
+    """Wait for a letter."""
+    async with asyncio.timeout(20):
+        while True:
+            if made.store._mail:
+                return
+            await asyncio.sleep(0)
 
 
 async def taken_up(made, execution_id: str) -> None:
@@ -119,6 +129,34 @@ async def test_what_one_wishes_of_who_lost_the_execution_is_passed_on(tmp_path):
             await asyncio.sleep(0.01)
         await wish
         assert (await finish(other, execution_id)).status == "cancelled"
+
+
+async def test_a_signal_that_was_left_is_not_proven_by_another_and_lost_with_the_end(tmp_path):
+    """Two are on their way when the first of them ends the execution: the second was never told."""
+    async with engine(tmp_path) as made, engine(tmp_path, made) as other:
+        execution_id = await parked(made)
+        wish = asyncio.create_task(other.front.control(execution_id, Control("signal", name="go", payload=2)))
+        await posted(made)
+        await made.front.control(execution_id, Control("signal", name="go", payload=1))
+        await finish(made, execution_id)
+        with pytest.raises(Conflict, match="it ended before it could be told"):
+            await asyncio.wait_for(wish, 20)
+
+
+async def test_a_wish_that_its_owner_refused_is_refused_at_once(tmp_path):
+    """It was paused by another in the moment in which the letter was on its way."""
+    async with engine(tmp_path) as made, engine(tmp_path, made) as other:
+        execution_id = await parked(made)
+        wish = asyncio.create_task(other.front.control(execution_id, Control("pause", by="late")))
+        await posted(made)
+        await made.front.control(execution_id, Control("pause", by="first"))
+        await made.engine.collect_mail()
+        with pytest.raises(Conflict, match="is paused, and could not be told to pause"):
+            await asyncio.wait_for(wish, 20)
+        paused = [
+            event async for _, event in events(made.store, execution_id) if event.name == "execution.paused"
+        ]
+        assert [(event.data or {})["by"] for event in paused] == ["first"]
 
 
 BIG_THEN_WAIT = playbook("""

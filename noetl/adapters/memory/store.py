@@ -301,14 +301,17 @@ class MemoryStore(MemorySchedules, MemoryNotifications):
         waiting.sort(key=lambda execution: execution.summary.due_at or 0)
         return [execution.summary.execution_id for execution in waiting[:limit]]
 
-    async def post(self, execution_id: str, message: bytes) -> bool:
+    async def post(self, execution_id: str, message: bytes) -> int | None:
         """Leave a message for the owner of an execution that is not over."""
         execution = self._executions.get(execution_id)
         if execution is None or execution.summary.ended_at is not None:
-            return False
+            return None
         self._posted += 1
         self._mail.append(store.Letter(self._posted, execution_id, message))
-        return True
+        return self._posted
+
+    async def is_posted(self, letter: int) -> bool:
+        return any(letter == posted.id for posted in self._mail)
 
     async def mail(self, owner: str) -> Sequence[store.Letter]:
         own = {key for key, execution in self._executions.items() if execution.owner == owner}

@@ -378,7 +378,10 @@ select execution_id from found order by due_at nulls first, id limit $2
 
 -- name: post
 insert into mailbox (execution, message) select id, $2 from executions where execution_id = $1 and ended_at is null
-returning 1
+returning id
+
+-- name: is_posted
+select 1 from mailbox where id = $1
 
 -- name: mail
 select m.id, e.execution_id, m.message from mailbox m join executions e on e.id = m.execution

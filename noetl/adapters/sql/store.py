@@ -59,9 +59,13 @@ class SqlStore(SqlNotifications, SqlArrivals, SqlTicks):
     async def servers(self) -> Sequence[store.ServerAddress]:
         return [store.ServerAddress(*row) for row in await self._rows("servers", self._now())]
 
-    async def post(self, execution_id: str, message: bytes) -> bool:
+    async def post(self, execution_id: str, message: bytes) -> int | None:
         """Leave a message for the owner of an execution that is not over."""
-        return bool(await self._write("post", execution_id, message, again=False))
+        rows = await self._write("post", execution_id, message, again=False)
+        return int(rows[0][0]) if rows else None
+
+    async def is_posted(self, letter: int) -> bool:
+        return bool(await self._rows("is_posted", letter))
 
     async def mail(self, owner: str) -> Sequence[store.Letter]:
         return [store.Letter(*row) for row in await self._rows("mail", owner)]

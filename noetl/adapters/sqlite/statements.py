@@ -155,8 +155,9 @@ WITHDRAW = "DELETE FROM servers WHERE server = ? OR until < ?"
 SERVERS = "SELECT server, url FROM servers WHERE until >= ? ORDER BY server"
 POST = (
     "INSERT INTO mailbox (execution_id, message) "
-    "SELECT execution_id, ?2 FROM executions WHERE execution_id = ?1 AND ended_at IS NULL RETURNING 1"
+    "SELECT execution_id, ?2 FROM executions WHERE execution_id = ?1 AND ended_at IS NULL RETURNING id"
 )
+IS_POSTED = "SELECT 1 FROM mailbox WHERE id = ?"
 _MAIL_OF_OWNER = (
     "EXISTS (SELECT 1 FROM executions e "
     "WHERE e.execution_id = mailbox.execution_id AND e.owner = ? AND e.ended_at IS NULL)"

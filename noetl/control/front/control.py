@@ -2,10 +2,11 @@
 
 import asyncio
 from contextlib import suppress
+from dataclasses import dataclass
 
 from noetl.control.engine import Displaced, Engine
-from noetl.control.history import events
-from noetl.control.log_rows import encode_message
+from noetl.control.history import rows_of
+from noetl.control.log_rows import encode_message, events_of, message_of
 from noetl.control.stuck_executions import StuckError, refusal, stuck_of
 from noetl.core.message import Control
 from noetl.errors import BackendError, Conflict, InvariantViolation
@@ -13,12 +14,14 @@ from noetl.ports.store import Summary
 
 POLL_S = 0.1
 PATIENCE_S = 60.0  # for an owner that is alive and takes no mail
-PROOF = {
-    "pause": "execution.paused",
-    "resume": "execution.resumed",
-    "cancel": "execution.cancelled",
-    "signal": "execution.signalled",
-}
+
+
+@dataclass(frozen=True, slots=True)
+class _Posted:
+    """A wish that was left for the owner of an execution."""
+
+    letter: int
+    wish: Control
 
 
 class Steering:
@@ -54,9 +57,10 @@ class Steering:
             with suppress(_Elsewhere):  # another process took it up meanwhile
                 await self._decide(execution_id, wish, here)
                 return True
-        if not await self._store.post(execution_id, encode_message(wish)):
+        letter = await self._store.post(execution_id, encode_message(wish))
+        if letter is None:
             return False
-        await self._proven(execution_id, wish, end)
+        await self._proven(execution_id, _Posted(letter, wish), end)
         return True
 
     async def _cancel(self, execution_id: str, wish: Control) -> None:
@@ -88,15 +92,16 @@ class Steering:
             with suppress(Conflict):
                 await self._engine.pick_up(execution_id)
 
-    async def _proven(self, execution_id: str, wish: Control, end: int) -> None:
+    async def _proven(self, execution_id: str, posted: _Posted, end: int) -> None:
         """Wait for the process that runs the execution to take the message."""
+        wish = posted.wish
         try:
             async with asyncio.timeout(PATIENCE_S):
-                while not await self._taken(execution_id, wish, end):
+                while not await self._taken(execution_id, posted, end):
                     successor = (await self._store.summary(execution_id)).continued_as
                     if successor is None:
                         await asyncio.sleep(POLL_S)
-                    elif await self._taken(execution_id, wish, end):  # it was told, and then went on
+                    elif await self._taken(execution_id, posted, end):  # it was told, and then went on
                         return
                     else:  # the letter went with it
                         execution_id, end = successor, 0
@@ -110,18 +115,23 @@ class Steering:
             hint = f"the wish is kept; noetl execution show {execution_id} tells how it went"
             raise BackendError(message, hint=hint) from None
 
-    async def _taken(self, execution_id: str, wish: Control, end: int) -> bool:
+    async def _taken(self, execution_id: str, posted: _Posted, end: int) -> bool:
+        """Whether the log says that this wish was decided on; that of another proves nothing."""
+        wish, waits = posted.wish, await self._store.is_posted(posted.letter)
         alive = await self._store.owned(execution_id)
         summary = await self._store.summary(execution_id)
-        async for _, event in events(self._store, execution_id, end + 1):
-            if event.name == PROOF[wish.what]:
-                return True
+        async for row in rows_of(self._store, execution_id, end + 1):
+            if events_of(row) and message_of(row) == wish:  # raises when either cannot be read
+                return not waits
         if summary.ended_at is not None and summary.continued_as is None:
             message = f"execution {execution_id} is {summary.status}; it ended before it could be told"
             raise Conflict(message, hint=f"noetl execution show {execution_id}")
         why = stuck_of(summary)
         if why is not None:
             raise refusal(execution_id, why)
+        if not waits and summary.ended_at is None:
+            message = f"execution {execution_id} is {summary.status}, and could not be told to {wish.what}"
+            raise Conflict(message, hint=f"noetl execution show {execution_id}")
         if not alive and not self._adopts:
             message = f"the process that ran execution {execution_id} ended before it was told to {wish.what}"
             raise Conflict(message, hint=f"it will be once you go on: noetl execution resume {execution_id}")

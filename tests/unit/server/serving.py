@@ -54,6 +54,7 @@ class Served:
     app: FastAPI
     made: Embedded
     url: str
+    stopping: asyncio.Event
 
     async def register(self, text: str) -> dict[str, Any]:
         answer = await self.client.post("/api/v1/catalog", json={"playbook": text})
@@ -126,7 +127,7 @@ async def served(
         serving = asyncio.create_task(serve(app, bound, stopping))
         try:
             async with httpx2.AsyncClient(base_url=url, timeout=LONG) as client:
-                yield Served(client, app, made, url)
+                yield Served(client, app, made, url, stopping)
         finally:
             stopping.set()
             await serving

@@ -1,11 +1,15 @@
 """What a server writes: the head of an answer with its body, and nothing late."""
 
 import asyncio
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from noetl.server import listen
 from noetl.server.closing import Closing
 from noetl.server.joined_answer import JoinedAnswer
+from tests.unit.server.serving import LONG, served
 
 
 class Wire:
@@ -83,3 +87,24 @@ async def test_what_is_over_before_the_server_stops_is_what_came_of_it() -> None
     closing = Closing()
     assert await closing.before(asyncio.sleep(0, "done")) == "done"
     closing.set()
+
+
+async def test_a_request_that_is_broken_off_when_the_server_stops_is_told_to_come_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listen, "DRAIN_S", 0)
+    asked = asyncio.Event()
+
+    async def workers(front: Any) -> Any:
+        asked.set()
+        await asyncio.Event().wait()
+
+    async with served(tmp_path) as server:
+        monkeypatch.setattr(type(server.made.front), "workers", workers)
+        question = asyncio.create_task(server.client.get("/api/v1/workers"))
+        await asyncio.wait_for(asked.wait(), LONG)
+        server.stopping.set()
+        answer = await question
+        assert answer.status_code == 503
+        assert answer.json()["detail"] == "the server stops, and nothing is known yet of what was asked"
+        assert int(answer.headers["retry-after"]) > 0
