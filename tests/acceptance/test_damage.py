@@ -1,6 +1,7 @@
 """A store that was damaged, cut short or filled up: a clear error or the right result, never a stack trace."""
 
 import json
+import os
 import signal
 import subprocess
 from contextlib import closing
@@ -23,6 +24,7 @@ HOLD = playbook(
     """
 )
 
+BOUND = "setpriv --bounding-set=-dac_override" if os.geteuid() == 0 else ""  # modes bind root too, then
 ROOM_KIB = 64  # for each file: less than the first step writes, whatever the size of an empty database
 
 
@@ -139,6 +141,20 @@ def test_a_full_disk_is_told_and_the_execution_goes_on_when_there_is_room(noetl:
     assert "Traceback" not in full.stderr, full.stderr
     assert full.returncode == 3, (full.returncode, full.stderr)
     assert "error[" in full.stderr
+    gone_on(noetl, killed)
+
+
+def test_a_read_only_folder_is_told_and_the_execution_goes_on_once_it_can_be_written(
+    noetl: Noetl, killed: str
+) -> None:
+    store = database(noetl).parent
+    kept = {path: path.stat().st_mode for path in (store, *store.rglob("*"))}
+    for path, mode in kept.items():
+        path.chmod(mode & ~0o222)
+    for words in ("run hold.yaml -q", f"execution resume {killed}", f"execution why {killed}"):
+        assert "writable" in clear(noetl.shell(f"{BOUND} noetl {words}"))
+    for path, mode in kept.items():
+        path.chmod(mode)
     gone_on(noetl, killed)
 
 
