@@ -121,8 +121,10 @@ async def container(work: Work, knobs: Knobs, context: ToolContext) -> dict[str,
         try:
             if await _needs_start(there, name, work, knobs, context):
                 await there.ask("POST", f"/containers/{name}/start")
-            printed = await _followed(there, name, knobs, context)
+            printed = {1: Printed(knobs.max_output_bytes), 2: Printed(knobs.max_output_bytes)}
+            await _read(there, name, "1", printed, context)
             _, waited = await there.ask("POST", f"/containers/{name}/wait", patient=True)
+            await _read(there, name, "0", printed, context)
         except Failed as failure:
             if failure.output.get(ANSWERED):
                 await _removed(there, name, None)
@@ -252,16 +254,24 @@ def _archive(files: dict[str, str], max_bytes: int) -> bytes:
     return buffer.getvalue()
 
 
-async def _followed(there: "Engine", name: str, knobs: Knobs, context: ToolContext) -> dict[int, Printed]:
-    """What it prints, until it ends."""
+async def _read(
+    there: "Engine", name: str, follow: str, printed: dict[int, Printed], context: ToolContext
+) -> None:
+    """What its log says beyond what was read of it.
+
+    Followed, it is read as it is written; but an engine that hears of the end may stop before it has passed
+    on all of it, so the log is read again when it is complete.
+    """
     from noetl.tools.parts.container_engine import outputs
 
-    printed = {1: Printed(knobs.max_output_bytes), 2: Printed(knobs.max_output_bytes)}
-    wanted = {"follow": "1", "stdout": "1", "stderr": "1"}
+    behind = {number: output.size for number, output in printed.items()}
+    wanted = {"follow": follow, "stdout": "1", "stderr": "1"}
     async for number, data in outputs(there.stream("GET", f"/containers/{name}/logs", params=wanted)):
-        printed[number].add(data)
-        context.call.output.write(data, number)
-    return printed
+        new = data[behind[number] :]
+        behind[number] -= len(data) - len(new)
+        if new:
+            printed[number].add(new)
+            context.call.output.write(new, number)
 
 
 async def _removed(there: "Engine", name: str, grace: int | None) -> None:

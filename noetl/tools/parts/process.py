@@ -49,6 +49,11 @@ class Printed:
         self.dropped += max(len(data) - room, 0)
 
     @property
+    def size(self) -> int:
+        """How many bytes there were."""
+        return len(self.buffer) + self.dropped
+
+    @property
     def text(self) -> str:
         """What was kept, as text that a JSON value can hold."""
         text = self.buffer.decode(errors="replace").replace("\0", "\ufffd")

@@ -127,6 +127,29 @@ async def test_what_is_printed_is_bounded(start):
     assert output["error"]["kind"] == "too_large"
 
 
+def piece(number: int, text: str) -> bytes:
+    """Part of a log as engines send it."""
+    return bytes((number, 0, 0, 0)) + len(text).to_bytes(4, "big") + text.encode()
+
+
+async def test_what_an_engine_does_not_pass_on_while_it_is_followed_is_read_at_the_end(use):
+    with HTTPServer(host="127.0.0.1") as server:
+        answer = server.expect_request
+        name = f"/containers/{name_of('cut off')}"
+        answer(f"{name}/json").respond_with_json({"State": {"Status": "running"}})
+        answer(f"{name}/wait").respond_with_json({"StatusCode": 0})
+        followed, whole = (
+            piece(1, "one ") + piece(2, "tw"),
+            piece(1, "one and ") + piece(2, "two") + piece(1, "all"),
+        )
+        answer(f"{name}/logs", query_string="follow=1&stdout=1&stderr=1").respond_with_data(followed)
+        answer(f"{name}/logs", query_string="follow=0&stdout=1&stderr=1").respond_with_data(whole)
+        answer(name, method="DELETE").respond_with_data(status=204)
+        given, auth = {"image": IMAGE, "command": "true"}, {"host": f"tcp://127.0.0.1:{server.port}"}
+        output = await use("container", given, auth=auth, idempotency_key="cut off")
+    assert (output["data"]["stdout"], output["data"]["stderr"]) == ("one and all", "two"), output
+
+
 @pytest.mark.parametrize("command", ["echo on; sleep 600", "trap '' TERM; echo on; sleep 600"])
 async def test_a_cancelled_container_ends_and_is_gone(start, engine, command):
     lines = Lines()
