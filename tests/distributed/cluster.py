@@ -16,6 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -94,9 +95,15 @@ class Cluster:
 
     def server(self, fault: str = "", release: str = "", **settings: str) -> Node:
         """Start a server; `fault` is where it kills itself, see faulty.py; `release`: of which, see tests/releases."""
-        number = sum(node.name.startswith("server") for node in self.nodes)
-        port = self.ports[number] if number < len(self.ports) else free_port()
-        return self._start("server", ["server", "start", "--port", str(port)], fault, settings, release)
+        return self._start(
+            "server", ["server", "start", "--port", str(self._port())], fault, settings, release
+        )
+
+    def _port(self) -> int:
+        """One that workers know: that nobody had yet, else that of a server that has died, as an operator does."""
+        had = {urlsplit(node.said).port: node for node in self.nodes if node.name.startswith("server")}
+        free = [port for port in self.ports if port not in had] or [p for p in self.ports if had[p].died()]
+        return free[0] if free else free_port()
 
     def worker(self, fault: str = "", release: str = "", **settings: str) -> Node:
         """Start a worker."""

@@ -12,17 +12,19 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import msgspec
 
 from noetl.errors import BackendError, Conflict
 from noetl.json_value import JsonObject
 from noetl.ports.front import Ask
 from tests.distributed.cluster import LEASE_S, Cluster, Node
+from tests.distributed.soak_playbook import CHILD, ROWS, TABLES, WANTED, parent
 from tests.engine.web import Web
 from tests.servers import NatsServer, PostgresServer
 
@@ -31,57 +33,6 @@ IN_FLIGHT = 12
 WITHIN_S = 300.0  # for what was begun to end once the faults are over
 BETWEEN_S = (0.5, 3.0)
 PAUSE_S = 1.5 * LEASE_S  # so long that its lease is over when it wakes up
-
-CHILD = """
-apiVersion: noetl.io/v2
-kind: Playbook
-metadata: {name: child, path: soak/child}
-workload: {n: 0}
-workflow:
-  - step: double
-    tool: {kind: python, input: {n: "{{ workload.n }}", code: "result = n * 2"}}
-"""
-# Two branches that join, a loop over all workers, children, a wait, retries, a payload too large for the log.
-PARENT = """
-apiVersion: noetl.io/v2
-kind: Playbook
-metadata: {name: soak, path: soak/all}
-workload: {url: "", tag: ""}
-workflow:
-  - step: start
-    tool: {kind: noop}
-    next: {spec: {mode: inclusive}, arcs: [{step: shared}, {step: family}, {step: patience}]}
-  - step: shared
-    loop:
-      in: "{{ range(20) | list }}"
-      iterator: n
-      spec: {mode: parallel, max_in_flight: 6, chunk: 3, policy: {exec: distributed}}
-    tool:
-      kind: http
-      input: {url: "{{ workload.url }}/echo/{{ workload.tag }}/{{ iter.n }}", method: POST}
-      spec: {idempotency: true}
-    next: {arcs: [{step: all}]}
-  - step: family
-    loop: {in: [1, 2, 3], iterator: n, spec: {mode: parallel}}
-    tool: {kind: playbook, path: soak/child, input: {n: "{{ iter.n }}"}}
-    next: {arcs: [{step: all}]}
-  - step: patience
-    tool:
-      - {name: rest, kind: wait, input: {seconds: 0.5}}
-      - {name: large, kind: python, input: {code: "result = {'text': 'x' * 200_000, 'n': 7}"}}
-      - {name: small, kind: noop, output: "{{ large.data.n }}"}
-    next: {arcs: [{step: all}]}
-  - step: all
-    spec: {join: all}
-    tool:
-      kind: python
-      input:
-        echoed: "{{ shared.data | length }}"
-        doubled: "{{ family.data }}"
-        kept: "{{ patience.data }}"
-        code: "result = [echoed, doubled, kept]"
-"""
-WANTED = [20, [2, 4, 6], 7]
 
 
 class Soak:
@@ -103,6 +54,21 @@ class Soak:
         for part in (self.web, self.nats, self.postgres):
             if part is not None:
                 part.close()
+
+    async def prepare(self) -> None:
+        """Start everything, with the tables that executions work through."""
+        await self.fill()
+        async with self.tables() as tables:
+            await tables.execute(TABLES)
+
+    @asynccontextmanager
+    async def tables(self) -> AsyncIterator[Any]:
+        """The database that executions work on."""
+        connection = await asyncpg.connect(self.cluster.store_url)
+        try:
+            yield connection
+        finally:
+            await connection.close()
 
     async def fill(self) -> None:
         """Start what is missing, while the store and the bus are there."""
@@ -181,6 +147,11 @@ class Soak:
         assert {path: found for path, found in keys.items() if len(found) > 1} == {}
         assert len(set(self.begun)) == len(self.begun)
         assert len(keys) == 20 * len(self.begun)
+        async with self.tables() as tables:
+            rows = await tables.fetch("select tag, id from work.job order by tag, id")
+            effects = await tables.fetch("select tag, id from work.effect order by tag, id")
+        assert effects == rows  # each row once, under one key
+        assert len(rows) == ROWS * len(self.begun)
 
 
 FAULTS: dict[str, Callable[[Soak], Awaitable[None]]] = {
@@ -203,10 +174,10 @@ async def soak(folder: Path, seed: int, link: str, faults: Iterable[str], tell: 
     """Work under one fault after the other; raises AssertionError when anything is not as it should be."""
     made = Soak(folder, seed, link)
     try:
-        await made.fill()
+        await made.prepare()
         async with made.cluster.front(made.servers[0]) as front:
             await front.register(CHILD)
-            await front.register(PARENT)
+            await front.register(parent(made.cluster.store_url))
         over = asyncio.Event()
         async with asyncio.TaskGroup() as group:
             group.create_task(made.feed(over))
