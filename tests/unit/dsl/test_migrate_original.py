@@ -421,3 +421,42 @@ def test_a_name_that_a_failed_task_leaves_unset_is_said_to_be_null() -> None:
     migrated = rewritten(text)
     assert "step.n | default(none)" in migrated.text
     assert any("is null where the task" in note.message for note in migrated.notes)
+
+
+def test_a_loop_over_a_cursor_claims_its_items() -> None:
+    before = (
+        "- step: a\n  loop:\n    cursor:\n      kind: postgres\n      auth: pg\n      claim: |\n"
+        "        update t set s = 1 where id in (\n"
+        "          select id from t where s = 0 limit {{ __frame_max_rows }}) returning id\n"
+        "    iterator: row\n    spec: {mode: cursor, max_in_flight: 8, frame: {max_rows: 50, row_concurrency: 4}}\n"
+        "  tool: {kind: noop}"
+    )
+    again = (
+        "a claim that is made again after its worker was lost takes other rows, unless the query first takes "
+        "back those of {{ claim.key }}"
+    )
+    after = (
+        f"- step: a\n  loop:\n    # noetl: {again}\n    in:\n      claim:\n"
+        "        kind: postgres\n        auth: pg\n        input:\n          query: |\n"
+        "            update t set s = 1 where id in (\n"
+        "              select id from t where s = 0 limit {{ claim.batch }}) returning id\n"
+        "        batch: 50\n      until: empty\n"
+        "    iterator: row\n    spec: {mode: parallel, max_in_flight: 32, policy: {exec: distributed}}\n"
+        "  tool: {kind: noop}"
+    )
+    result = rewritten(doc(before))
+    assert result.text == doc(after)
+    assert looks(result) == [
+        again,
+        "'frame' is gone: a worker holds what it works on by its lease; a claim has 'batch'",
+    ]
+
+
+@pytest.mark.parametrize(
+    "cursor", ["{kind: redis, auth: r, claim: lpop jobs}", "{kind: postgres, auth: pg}", "jobs"]
+)
+def test_a_cursor_that_is_no_query_of_a_kind_here_is_left_with_what_to_write(cursor: str) -> None:
+    before = doc(f"- step: a\n  loop: {{cursor: {cursor}, iterator: row}}\n  tool: {{kind: noop}}")
+    result = rewritten(before)
+    assert result.text == before
+    assert looks(result)[0] == "a loop over this cursor is not offered"

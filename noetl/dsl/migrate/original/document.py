@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 from noetl.dsl.grammar.playbook import EXECUTOR, EXECUTOR_SPEC, METADATA, ROUTER_SPEC
 from noetl.dsl.migrate.original.code import child_before, code_of, take_templates, variables_of
+from noetl.dsl.migrate.original.cursor import rewrite_cursor
 from noetl.dsl.migrate.original.keychain import rewrite_keychain
 from noetl.dsl.migrate.original.names import rewrite_names
-from noetl.dsl.migrate.original.remarks import drop_keys, gone, remark
+from noetl.dsl.migrate.original.remarks import drop_keys, gone
 from noetl.dsl.migrate.original.sql import rewrite_sql
 from noetl.dsl.migrate.original.task import drop_output_options, rewrite_original_task
 from noetl.dsl.older_spellings.documents import blocks_of
@@ -173,10 +174,7 @@ def _rewrite_loop(rw: Rewriting, step: Collection) -> None:
         entry = loop.entry(key)
         if entry is not None and move_to_spec(loop, loop, entry, key):
             rw.changed(entry.mark, f"'{key}' of the loop now stands in its spec")
-    cursor = loop.entry("cursor")
-    if cursor is not None:
-        message = "a loop over a cursor is not offered"
-        remark(rw, loop, cursor, message, "write: in: a list, such as the rows of a query that claims them")
+    rewrite_cursor(rw, loop)
 
 
 def _rewrite_block(rw: Rewriting, block: Collection) -> None:

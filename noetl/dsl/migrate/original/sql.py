@@ -19,11 +19,11 @@ def rewrite_sql(rw: Rewriting, owner: Collection, name: str) -> None:
     """Bring the SQL tasks of a step or block to text that runs here."""
     for task in [*tasks_of(owner)]:
         if task.word("kind") in SQL:
-            _number_ids(rw, task)
+            number_ids(rw, task)
             _read_script(rw, owner, task, name)
 
 
-def _number_ids(rw: Rewriting, task: Collection) -> None:
+def number_ids(rw: Rewriting, task: Collection) -> None:
     """The id of an execution is a text here; where it stood as a number, one made of it does."""
     message = "the id of an execution is a text here; a number made of it stands for it"
     for holder in holders(task):
