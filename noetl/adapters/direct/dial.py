@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from itertools import count
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 import msgspec
 
@@ -24,6 +24,8 @@ from noetl.adapters.direct.connection import (
 )
 from noetl.adapters.direct.handshake import VERSION, accept_key, offered, read_versions
 from noetl.adapters.direct.notices import PATH, Peers
+from noetl.adapters.direct.tunnel import tunnel
+from noetl.adapters.forward_proxy import forward_proxy
 from noetl.adapters.link.error_reply import decode_error
 from noetl.adapters.link.requests import NoAnswer
 from noetl.errors import BackendError, RequestError
@@ -203,14 +205,10 @@ async def dial(
 ) -> ServerConnection:
     """A link to the server at an address; raises BackendError, or RequestError when it does not want us."""
     parts = urlsplit(url)
-    secure = parts.scheme == "https"
-    port = parts.port or (443 if secure else 80)
-    loop = asyncio.get_running_loop()
     connection = ServerConnection(url, on_notice)
     try:
         async with asyncio.timeout(CONNECT_S):
-            context = ssl.create_default_context() if secure else None
-            await loop.create_connection(lambda: connection, parts.hostname or "", port, ssl=context)
+            await _connect(connection, parts)
             target = f"{parts.path.rstrip('/')}{PATH}?{urlencode(query, quote_via=quote)}"
             connection.greet(target, parts.netloc.rpartition("@")[2], token, spoken)
             await connection.welcomed
@@ -219,3 +217,21 @@ async def dial(
         why = getattr(error, "strerror", None) or str(error) or "it does not answer"
         raise BackendError(f"no link to {url}: {why}", hint="start it, or correct --server") from None
     return connection
+
+
+async def _connect(connection: ServerConnection, parts: SplitResult) -> None:
+    """Reach the server, through a proxy where one leads to it."""
+    secure, host, loop = parts.scheme == "https", parts.hostname or "", asyncio.get_running_loop()
+    port, context = parts.port or (443 if secure else 80), ssl.create_default_context() if secure else None
+    proxy = forward_proxy(parts.geturl())
+    if proxy is None:
+        await loop.create_connection(lambda: connection, host, port, ssl=context)
+        return
+    transport: asyncio.Transport | None = await tunnel(proxy, host, port)
+    assert transport is not None
+    if context is None:
+        transport.set_protocol(connection)
+    else:
+        transport = await loop.start_tls(transport, connection, context, server_hostname=host)
+        assert transport is not None
+    connection.connection_made(transport)

@@ -77,7 +77,7 @@ class DirectLink(WorkerLink):
 
     async def _stay(self, address: ServerAddress) -> None:
         """Be connected to a server, again and again, by its own address or by one that leads to all."""
-        wait, warning = AGAIN_S, ""
+        wait, warned = AGAIN_S, set[str]()
         ways = [address.url, *(self._urls if address.server else ())]
         turn = 0
         while True:
@@ -86,25 +86,21 @@ class DirectLink(WorkerLink):
                 await asyncio.shield(existing.lost)
             try:
                 reached = await self._connect(ways[turn % len(ways)], address)
-                wait, warning, turn = AGAIN_S, "", 0
+                wait, turn = AGAIN_S, 0
+                warned.clear()
                 await asyncio.shield(reached.lost)
                 _LOG.warning("the link to %s is lost: %s", reached.url, reached.why)
             except RequestError as error:
                 self._refusals[address] = error
-                warning = self._warn(error.message, warning)
+                _warn(error.message, warned)
             except BackendError as error:
                 self._refusals.pop(address, None)  # whoever refused there is not there any more
-                warning = self._warn(f"{error.message}; trying again", warning)
+                _warn(f"{error.message}; trying again", warned)
             self._tried.add(address)
             self._changed.set()
             turn += 1
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(wait * 1.5, AGAIN_MOST_S)
-
-    def _warn(self, message: str, last: str) -> str:
-        if message != last:
-            _LOG.warning(message)
-        return message
 
     async def _connect(self, url: str, address: ServerAddress) -> ServerConnection:
         """A connection to a server: a new one, or the one that there is already."""
@@ -229,3 +225,10 @@ class DirectLink(WorkerLink):
         with suppress(TimeoutError):
             async with asyncio.timeout(AGAIN_MOST_S):
                 await self._changed.wait()
+
+
+def _warn(message: str, warned: set[str]) -> None:
+    """Say once why a server is not reached, however many ways to it are tried in turn."""
+    if message not in warned:
+        warned.add(message)
+        _LOG.warning(message)

@@ -10,6 +10,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from noetl.adapters.forward_proxy import forward_proxy
 from noetl.adapters.http.problem import error_of
 from noetl.errors import BackendError, RequestError
 
@@ -41,7 +42,11 @@ class Client:
                 limit=0, keepalive_timeout=IDLE_S
             )
             self._session = aiohttp.ClientSession(
-                headers=headers, timeout=timeout, auto_decompress=True, connector=unbound
+                headers=headers,
+                timeout=timeout,
+                auto_decompress=True,
+                connector=unbound,
+                proxy=forward_proxy(self.url),
             )
         return self._session
 

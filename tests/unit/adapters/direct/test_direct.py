@@ -23,6 +23,7 @@ from noetl.adapters.direct.notices import PATH, PEERS, Peers
 from noetl.errors import BackendError, NotFound, RequestError
 from noetl.ports.bearer import spelled
 from noetl.ports.store import ServerAddress
+from tests.forward_proxy import HOST
 from tests.unit.adapters.link.test_links import LONG, report_of
 from tests.unit.adapters.link.worlds import DirectWorld, bearer, direct_world
 
@@ -218,7 +219,8 @@ def certificate(folder: Path) -> Path:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "noetl test")])
     now = datetime.datetime.now(datetime.UTC)
-    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    here = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    names = x509.SubjectAlternativeName([here, x509.DNSName(HOST)])
     made = (
         x509.CertificateBuilder()
         .subject_name(name)
@@ -240,7 +242,7 @@ def certificate(folder: Path) -> Path:
 
 
 @asynccontextmanager
-async def _tls_proxy(url: str, certificate: Path) -> AsyncIterator[str]:
+async def tls_proxy(url: str, certificate: Path) -> AsyncIterator[str]:
     """What stands before a server: takes TLS off, and passes all else on."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
@@ -267,7 +269,7 @@ async def test_a_worker_works_through_a_proxy_with_tls(
     world: DirectWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pem = certificate(tmp_path)
-    async with _tls_proxy(world.url, pem) as url:
+    async with tls_proxy(world.url, pem) as url:
         with pytest.raises(BackendError, match="certificate"):
             await dial(url, QUERY, bearer(1), ignore)
         monkeypatch.setenv("SSL_CERT_FILE", str(pem))
