@@ -20,7 +20,7 @@ from noetl.ports.arrival import Arrivals
 from noetl.ports.bearer import Scope
 from noetl.ports.notification import Delivery, Notification, NotificationAsk, Notifications
 from noetl.ports.schedule import ByName, ComingTick, Schedule, ScheduleAsk, Times, Trigger, TriggerAsk
-from noetl.ports.store import AccessToken, Find, Listed, PlaybookText, Projection, Row, Summary
+from noetl.ports.store import AccessToken, Find, Listed, PlaybookText, Projection, Row, Summary, Tally
 from noetl.ports.tick import Backfill, BackfillAsk, BackfillWish, PlannedBackfill, Tick
 
 
@@ -442,3 +442,13 @@ class Front(
 
     async def overdue_ms(self) -> int:
         """How long the oldest due work has been waiting; raises BackendError when the store cannot tell."""
+
+
+class ServedFront(Front, Protocol):
+    """What a server's pages ask for besides."""
+
+    async def tally(self, since: int, part_ms: int, path: str | None = None) -> Sequence[Tally]:
+        """Executions by status and part of a span, as the store counts them."""
+
+    async def retried(self, execution_ids: Sequence[str]) -> set[str]:
+        """Those of some that another execution goes on from."""

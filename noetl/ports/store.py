@@ -165,6 +165,17 @@ def like_of(path: str) -> str:
     return quoted.replace("*", "%").replace("?", "_")
 
 
+class Tally(msgspec.Struct, frozen=True):
+    """How many executions of a status belong to a part of a span: where they ended, or else began."""
+
+    status: str
+    part: int
+    number: int
+
+
+TALLIED = 100_000  # of those that ended, the newest: a count costs no more than that
+
+
 class Listed(msgspec.Struct):
     """A page of summaries and where the next one begins."""
 
@@ -278,6 +289,15 @@ class Store(ScheduleStore, TickStore, ArrivalStore, NotificationStore, LineStore
 
     async def executions(self, find: Find = EVERY) -> Listed:
         """Those that are wanted, the newest first."""
+
+    async def tally(self, since: int, part_ms: int, path: str | None = None) -> Sequence[Tally]:
+        """How many were asked for since, by status and part of the time; those that are open, however old.
+
+        Of those that ended the newest `TALLIED` are counted. What is older than the first part belongs to it.
+        """
+
+    async def retried(self, execution_ids: Sequence[str]) -> set[str]:
+        """Those of some that another execution goes on from."""
 
     async def by_key(self, idempotency_key: str) -> Summary | None:
         """The execution that was started with an idempotency key."""

@@ -7,7 +7,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from noetl.errors import NotFound
-from noetl.ports.front import Front
+from noetl.ports.front import ServedFront
 from noetl.server import problem
 from noetl.server.assets import Assets
 from noetl.server.closing import Closing, OutOfTime
@@ -23,7 +23,7 @@ from noetl.server.route_spec import openapi
 from noetl.server.routes import ROUTERS, executions, mcp
 
 
-def create_app(front: Front, options: Options) -> FastAPI:
+def create_app(front: ServedFront, options: Options) -> FastAPI:
     app = FastAPI(
         title="NoETL",
         version=options.version or "0",

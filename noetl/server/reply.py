@@ -7,7 +7,7 @@ import msgspec
 from fastapi import Request
 from starlette.responses import Response
 
-from noetl.ports.front import Front
+from noetl.ports.front import ServedFront
 from noetl.server.options import Options
 from noetl.server.problem import Problem
 
@@ -21,8 +21,8 @@ def reply(value: object, status: int = 200, headers: dict[str, str] | None = Non
     return Response(msgspec.json.encode(value), status, headers, JSON)
 
 
-def front_of(request: Request) -> Front:
-    front: Front = request.app.state.front
+def front_of(request: Request) -> ServedFront:
+    front: ServedFront = request.app.state.front
     return front
 
 

@@ -90,6 +90,36 @@ async def test_lists_show_the_newest_first_page_by_page(store: Store) -> None:
     assert seen == [eid(number) for number in (7, 1, 9, 3, 5)]
 
 
+async def test_executions_are_counted_by_status_and_part_of_a_span(store: Store) -> None:
+    hour = 3_600_000
+    for number, at in enumerate((NOW, NOW + hour, NOW + 3 * hour)):
+        await begin(store, number, requested_at=NOW)
+        await end(store, eid(number), at, requested_at=NOW)
+    await begin(store, 7, requested_at=NOW - 9 * hour)  # it is open, however old
+    await begin(store, 8, requested_at=NOW - 9 * hour)
+    await end(store, eid(8), NOW, requested_at=NOW - 9 * hour)  # it was asked for before
+    await begin(store, 9, path="team-a/x", requested_at=NOW + hour)
+
+    async def counted(path: str | None = None) -> list[tuple[str, int, int]]:
+        found = await store.tally(NOW, 2 * hour, path)
+        return sorted((item.status, item.part, item.number) for item in found)
+
+    of_case = [("completed", 0, 2), ("completed", 1, 1), ("running", 0, 1)]
+    assert await counted() == [*of_case[:2], ("running", 0, 2)]
+    assert await counted("tests/case") == of_case
+    assert await counted("team-a/*") == [("running", 0, 1)]
+    assert await counted("team_a/*") == []
+
+
+async def test_what_another_goes_on_from_is_told(store: Store) -> None:
+    await begin(store, 1)
+    await begin(store, 2)
+    for number in (3, 4):
+        await begin(store, number, retry_of=eid(1))
+    assert await store.retried([eid(1), eid(2)]) == {eid(1)}
+    assert await store.retried([]) == set()
+
+
 async def test_a_page_is_not_disturbed_by_what_begins_meanwhile(store: Store) -> None:
     for number in range(4):
         await begin(store, number)

@@ -254,6 +254,20 @@ class MemoryStore(MemorySchedules, MemoryNotifications):
         execution.in_hand = store.custody_after(why)
         return True
 
+    async def tally(self, since: int, part_ms: int, path: str | None = None) -> list[store.Tally]:
+        wanted = store.Find(path=path)
+        counts: Counter[tuple[str, int]] = Counter()
+        for execution in self._executions.values():
+            one = execution.summary
+            moment = one.requested_at if one.ended_at is None else one.ended_at
+            if _matches(one, wanted) and (one.ended_at is None or one.requested_at >= since):
+                counts[one.status, max(0, (moment - since) // part_ms)] += 1
+        return [store.Tally(*key, number) for key, number in counts.items()]
+
+    async def retried(self, execution_ids: Sequence[str]) -> set[str]:
+        given = {execution.summary.retry_of for execution in self._executions.values()}
+        return {one for one in execution_ids if one in given}
+
     async def stuck(self) -> int:
         return sum(execution.summary.stuck is not None for execution in self._executions.values())
 

@@ -176,6 +176,21 @@ select id, execution_id, status, path, version, hash, requested_at, started_at, 
   chain
 from executions
 
+-- name: tally
+select status, greatest(0, (coalesce(ended_at, requested_at) - $1::bigint) / $2::bigint) as part, count(*)
+from (
+  select status, path, requested_at, ended_at
+  from (select status, path, requested_at, ended_at from executions order by id desc limit $4::bigint) newest
+  where ended_at is not null and requested_at >= $1
+  union all
+  select status, path, requested_at, ended_at from executions where ended_at is null
+) counted
+where $3::text is null or path like $3
+group by 1, 2
+
+-- name: retried
+select distinct retry_of from executions where retry_of = any($1::text[])
+
 -- name: claim
 -- The row's own columns are looked at again when another claim came first; what owners say would not be.
 with moment as materialized (select coalesce($4::bigint, now_ms()) as now),

@@ -166,6 +166,13 @@ class PostgresStore(SqlStore):
         more = str(rows[find.limit - 1][0]) if len(rows) > find.limit else None
         return store.Listed([store.Summary(*row[1:]) for row in map(tuple, rows[: find.limit])], more)
 
+    @staticmethod
+    def _pattern(path: str) -> str:
+        return store.like_of(path)
+
+    async def retried(self, execution_ids: Sequence[str]) -> set[str]:
+        return {name for (name,) in await self._rows("retried", list(execution_ids))}
+
     # Owners and messages
 
     async def claim(self, execution_id: str, owner: str, lease_ms: int) -> bool:

@@ -3,6 +3,7 @@
 How rows are appended, who owns an execution and how lists are filtered is each database's own.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import msgspec
@@ -37,6 +38,15 @@ class SqlStore(SqlNotifications, SqlArrivals, SqlTicks):
     async def by_key(self, idempotency_key: str) -> store.Summary | None:
         rows = await self._rows("execution_by_key", idempotency_key)
         return store.Summary(*rows[0]) if rows else None
+
+    @staticmethod
+    @abstractmethod
+    def _pattern(path: str) -> str:
+        """A path with `*` and `?` as the database writes it."""
+
+    async def tally(self, since: int, part_ms: int, path: str | None = None) -> Sequence[store.Tally]:
+        rows = await self._rows("tally", since, part_ms, path and self._pattern(path), store.TALLIED)
+        return [store.Tally(*row) for row in rows]
 
     async def set_aside(self, execution_id: str, owner: str, why: store.Stuck) -> bool:
         return bool(await self._write("set_aside", execution_id, owner, msgspec.json.encode(why).decode()))

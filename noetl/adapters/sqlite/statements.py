@@ -148,6 +148,15 @@ RELEASE = (
     "UPDATE executions SET stuck = NULL, status = ?, in_hand = ?, owner = ?, owned_until = ? "
     "WHERE execution_id = ?"
 )
+TALLY = (
+    "SELECT status, max(0, (coalesce(ended_at, requested_at) - ?1) / ?2) AS part, count(*) FROM ("
+    "SELECT status, path, requested_at, ended_at FROM ("
+    "SELECT status, path, requested_at, ended_at FROM executions ORDER BY id DESC LIMIT ?4"
+    ") WHERE ended_at IS NOT NULL AND requested_at >= ?1 "
+    "UNION ALL SELECT status, path, requested_at, ended_at FROM executions WHERE ended_at IS NULL"
+    ") WHERE ?3 IS NULL OR path GLOB ?3 GROUP BY 1, 2"
+)
+RETRIED = "SELECT DISTINCT retry_of FROM executions WHERE retry_of IN (SELECT value FROM json_each(?))"
 COUNT_STUCK = "SELECT count(*) FROM executions WHERE stuck IS NOT NULL"
 RENEW = "UPDATE executions SET owned_until = ? WHERE owner = ? AND ended_at IS NULL"
 ANNOUNCE = "INSERT OR REPLACE INTO servers (server, url, until) VALUES (?1, ?2, ?4 + ?3)"

@@ -113,6 +113,14 @@ class SqliteStore(SqlStore):
         more = str(rows[find.limit - 1][0]) if len(rows) > find.limit else None
         return store.Listed([store.Summary(*row[1:]) for row in rows[: find.limit]], more)
 
+    @staticmethod
+    def _pattern(path: str) -> str:
+        return store.glob_of(path)
+
+    async def retried(self, execution_ids: Sequence[str]) -> set[str]:
+        names = msgspec.json.encode(list(execution_ids)).decode()
+        return {name for (name,) in await self._rows("retried", names)}
+
     # Owners and messages
 
     async def claim(self, execution_id: str, owner: str, lease_ms: int) -> bool:

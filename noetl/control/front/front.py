@@ -56,7 +56,7 @@ from noetl.ports.front import (
 )
 from noetl.ports.notification import KEY_PREFIX
 from noetl.ports.results import Payloads
-from noetl.ports.store import Find, Listed, PlaybookText, Projection, Row, Summary
+from noetl.ports.store import Find, Listed, PlaybookText, Projection, Row, Summary, Tally
 from noetl.ports.values import ValueProblem, to_json
 
 LINES_PAGE = 1000
@@ -263,6 +263,12 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
             find = msgspec.structs.replace(find, by=None)
         page = await self._store.executions(find)
         return Listed([await self._with_counts(item) for item in page.items], page.cursor)
+
+    async def tally(self, since: int, part_ms: int, path: str | None = None) -> Sequence[Tally]:
+        return await self._store.tally(since, part_ms, path)
+
+    async def retried(self, execution_ids: Sequence[str]) -> set[str]:
+        return await self._store.retried(execution_ids)
 
     async def _with_counts(self, item: Summary) -> Summary:
         if item.result is not None:

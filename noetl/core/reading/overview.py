@@ -1,7 +1,7 @@
 """The last hours at a glance: how many executions ended how and when, and which steps took longest. Pure."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,26 +13,15 @@ SLOWEST = 8
 VARYING = re.compile(r"[0-9a-fA-F]*\d[0-9a-fA-F]*")  # numbers and ids
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What is counted of one execution."""
-
-    status: str
-    requested_at: int
-    ended_at: int | None
-
-
-def throughput(entries: Iterable[Entry], now: int, span_ms: int) -> dict[str, Any]:
-    """Executions by status, and how many ended in each part of a span of time."""
+def throughput(counted: Iterable[tuple[str, int, int]], now: int, span_ms: int) -> dict[str, Any]:
+    """Executions by status, and how many ended in each part of a span. Given: status, part, number."""
     width = span_ms // BUCKETS
     first = now - span_ms
     counts = dict.fromkeys(STATUSES, 0)
     buckets = [dict.fromkeys((*sorted(ENDED), "active"), 0) for _ in range(BUCKETS)]
-    for entry in entries:
-        counts[entry.status] += 1
-        moment = entry.requested_at if entry.ended_at is None else entry.ended_at
-        place = min(BUCKETS - 1, max(0, (moment - first) // width))
-        buckets[place][entry.status if entry.status in ENDED else "active"] += 1
+    for status, part, number in counted:
+        counts[status] += number
+        buckets[min(part, BUCKETS - 1)][status if status in ENDED else "active"] += number
     rows = [{"at": iso(first + place * width), **bucket} for place, bucket in enumerate(buckets)]
     return {"since": iso(first), "bucket_ms": width, "buckets": rows, "counts": counts}
 
@@ -61,7 +50,6 @@ class Ended:
     path: str
     status: str
     parent: str | None
-    goes_on_from: str | None
     error: Mapping[str, Any] | None
     failed_iterations: int
 
@@ -76,13 +64,12 @@ class FailureGroup:
     executions: list[str] = field(default_factory=list)  # the newest first
 
 
-def failure_groups(newest_first: Iterable[Ended]) -> list[FailureGroup]:
+def failure_groups(newest_first: Iterable[Ended], retried: Set[str]) -> list[FailureGroup]:
     """Failures that nobody has gone on from, those that are alike together, the newest group first.
 
     An execution that failed because its child did is told by the child.
     """
     executions = list(newest_first)
-    retried = {one.goes_on_from for one in executions}
     told_by_child = {one.parent for one in executions if one.status == "failed"}
     groups: dict[tuple[str, str | None, str, str], FailureGroup] = {}
     for one in executions:

@@ -7,7 +7,8 @@ from fastapi import Request
 from msgspec import structs
 from starlette.responses import Response
 
-from noetl.core.reading.overview import Ended, Entry, failure_groups, slowest, throughput
+from noetl.core.reading.overview import BUCKETS, Ended, failure_groups, slowest, throughput
+from noetl.core.state import ENDED, STATUSES
 from noetl.errors import NoetlError
 from noetl.ports.answers import StateAnswer
 from noetl.ports.front import counts_of, error_of, execution_row
@@ -21,7 +22,8 @@ from noetl.server.view_shapes import AskedWait, OverviewAnswer, RecentAnswer, Wa
 router = make_router("overview")
 
 DAY_MS = 24 * 60 * 60 * 1000
-COUNTED = 1000  # executions that are looked at
+COUNTED = 1000  # executions that are looked at, of those that failed as many again
+OPEN = [status for status in STATUSES if status not in ENDED]
 TIMED = 20  # executions whose steps are timed
 TIMED_EVENTS = 5000  # of each at most
 LATEST = 12  # of each playbook
@@ -34,23 +36,36 @@ async def overview(request: Request) -> Response:
     """The last day: executions by status and hour, failures, what is under way, the slowest steps."""
     front, now = front_of(request), int(time.time() * 1000)
     recent = await _recent(request, now - DAY_MS)
-    entries = [Entry(summary.status, summary.requested_at, summary.ended_at) for summary in recent]
-    active = [summary for summary in recent if summary.ended_at is None]
+    active = [one for status in OPEN for one in await _seen(request, Find(status=status, limit=200), 200)]
+    active.sort(key=lambda summary: summary.requested_at)
     return reply(
         {
-            **throughput(entries, now, DAY_MS),
-            "failures": _failures(recent, now),
-            "active": [execution_row(summary, now) for summary in reversed(active[-6:])],
+            **throughput(await _counted(request, now - DAY_MS), now, DAY_MS),
+            "failures": await _failures(request, recent, now),
+            "active": [execution_row(summary, now) for summary in active[:6]],
             "slowest": slowest(await _durations(request, recent)),
             "overdue_ms": await front.overdue_ms(),
         }
     )
 
 
-def _failures(recent: list[Summary], now: int) -> list[dict[str, object]]:
-    """Failures by what failed, each with its newest execution."""
-    summaries = {summary.execution_id: summary for summary in recent}
-    groups = failure_groups(map(_ended, recent))[:GROUPS]
+async def _counted(request: Request, since: int) -> list[tuple[str, int, int]]:
+    """How many executions of a status the asker sees in each part of the last day."""
+    front, paths = front_of(request), _paths(who_asks(request))
+    return [
+        (item.status, item.part, item.number)
+        for path in paths
+        for item in await front.tally(since, DAY_MS // BUCKETS, path)
+    ]
+
+
+async def _failures(request: Request, recent: list[Summary], now: int) -> list[dict[str, object]]:
+    """Failures by what failed, each with its newest execution, however many went well since."""
+    failed = await _seen(request, Find(status="failed", since=now - DAY_MS, limit=200), COUNTED)
+    flawed = [one for one in recent if one.status == "completed" and _failed_iterations(one)]
+    summaries = {one.execution_id: one for one in sorted([*failed, *flawed], key=_asked_at, reverse=True)}
+    retried = await front_of(request).retried(list(summaries))
+    groups = failure_groups(map(_ended, summaries.values()), retried)[:GROUPS]
     return [
         {
             "count": len(group.executions),
@@ -63,13 +78,16 @@ def _failures(recent: list[Summary], now: int) -> list[dict[str, object]]:
     ]
 
 
+def _asked_at(summary: Summary) -> int:
+    return summary.requested_at
+
+
 def _ended(summary: Summary) -> Ended:
     return Ended(
         execution_id=summary.execution_id,
         path=summary.path,
         status=summary.status,
         parent=summary.parent,
-        goes_on_from=summary.retry_of,
         error=error_of(summary) if summary.status == "failed" else None,
         failed_iterations=_failed_iterations(summary) if summary.status == "completed" else 0,
     )
@@ -80,7 +98,7 @@ def _failed_iterations(summary: Summary) -> int:
 
 
 async def _recent(request: Request, since: int | None) -> list[Summary]:
-    """Executions of late that the asker sees, and those that are still under way, the newest first."""
+    """The newest executions that the asker sees."""
     return await _seen(request, Find(since=since, limit=200), COUNTED)
 
 
@@ -94,10 +112,12 @@ async def _seen(request: Request, find: Find, most: int) -> list[Summary]:
 
 
 def _paths(who: Who) -> list[str | None]:
-    """The paths that the store is to look for, so that what others run is not read first."""
-    return [path for prefix in who.prefixes for path in (prefix.rstrip("/"), f"{prefix.rstrip('/')}/*")] or [
-        None
-    ]
+    """The paths that the store is to look for, so that what others run is not read first; each once."""
+    prefixes = {prefix.rstrip("/") for prefix in who.prefixes}
+    apart = sorted(
+        prefix for prefix in prefixes if not any(prefix.startswith(f"{other}/") for other in prefixes)
+    )
+    return [path for prefix in apart for path in (prefix, f"{prefix}/*")] or [None]
 
 
 async def _found(request: Request, find: Find, most: int) -> list[Summary]:
@@ -126,13 +146,19 @@ async def _durations(request: Request, recent: list[Summary]) -> dict[tuple[str,
 
 @router.get("/recent", **describe("read", {200: RecentAnswer}))
 async def recent(request: Request) -> Response:
-    """The newest executions of each playbook, among the newest of all."""
+    """The newest executions of each playbook, also of one that others have run more often since."""
     now = int(time.time() * 1000)
     latest: dict[str, list[object]] = {}
     for summary in await _recent(request, None):
         runs = latest.setdefault(summary.path, [])
         if len(runs) < LATEST:
             runs.append(execution_row(summary, now))
+    front, who = front_of(request), who_asks(request)
+    registered = [item.path for item in await front.playbooks() if who.sees(item.path)]
+    for path in [path for path in registered if path not in latest][:COUNTED]:
+        page = await front.executions(Find(path=path, limit=LATEST))
+        if page.items:
+            latest[path] = [execution_row(summary, now) for summary in page.items]
     return reply({"items": latest})
 
 

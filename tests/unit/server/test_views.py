@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from noetl.errors import NotFound
+from noetl.server.routes import overview
 from tests.unit.server.serving import BROKEN, HELLO, WAITS, Served
 
 LOOP = """
@@ -169,6 +170,23 @@ async def test_failures_are_told_with_their_error_and_who_asked(server: Served) 
     assert (item["by"], item["error"]["step"]) == ("operator", "greet")
     (runs,) = (await asked(server, "/recent"))["items"].values()
     assert [run["status"] for run in runs] == ["failed", "failed"]
+
+
+async def test_what_runs_often_hides_neither_a_failure_nor_the_last_run_of_another(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overview, "COUNTED", 1)
+    failed = await server.run(HELLO.replace("result = f'hello {name}'", "raise ValueError(name)"))
+    for _ in range(2):
+        await server.run(HELLO.replace("tests/hello", "tests/often"))
+    told = await asked(server, "/overview")
+    assert (told["counts"]["completed"], told["counts"]["failed"]) == (2, 1)
+    assert [group["newest"]["execution_id"] for group in told["failures"]] == [failed["execution_id"]]
+    assert sum(bucket["completed"] for bucket in told["buckets"]) == 2
+    assert {path: len(runs) for path, runs in (await asked(server, "/recent"))["items"].items()} == {
+        "tests/often": 1,
+        "tests/hello": 1,
+    }
 
 
 async def test_whatever_waits_for_somebody_is_told_the_oldest_first(server: Served) -> None:

@@ -4,7 +4,6 @@ from noetl.core.reading.overview import (
     BUCKETS,
     SLOWEST,
     Ended,
-    Entry,
     failure_groups,
     slowest,
     throughput,
@@ -15,14 +14,8 @@ SPAN = 48 * HOUR
 
 
 def test_executions_are_counted_by_status_and_by_when_they_ended():
-    now = 100 * HOUR
-    entries = [
-        Entry("completed", now - 3 * HOUR, now - HOUR),
-        Entry("failed", now - 3 * HOUR, now - HOUR),
-        Entry("running", now, None),
-        Entry("cancelled", 0, now - SPAN),
-    ]
-    told = throughput(entries, now, SPAN)
+    counted = [("completed", 47, 1), ("failed", 47, 1), ("running", BUCKETS, 1), ("cancelled", 0, 1)]
+    told = throughput(counted, 100 * HOUR, SPAN)
     assert told["counts"] == {
         "pending": 0,
         "running": 1,
@@ -62,12 +55,12 @@ def over(execution_id, status="failed", path="p", message="no", **fields):
     error = (
         {"kind": fields.pop("kind", "http"), "message": message, "step": "s"} if status == "failed" else None
     )
-    given = {"parent": None, "goes_on_from": None, "error": error, "failed_iterations": 0, **fields}
+    given = {"parent": None, "error": error, "failed_iterations": 0, **fields}
     return Ended(execution_id=execution_id, path=path, status=status, **given)
 
 
-def told(*executions):
-    return [(group.message, group.executions) for group in failure_groups(executions)]
+def told(*executions, retried=()):
+    return [(group.message, group.executions) for group in failure_groups(executions, set(retried))]
 
 
 def test_failures_that_are_alike_are_one_group_and_the_newest_speaks_for_it():
@@ -76,7 +69,7 @@ def test_failures_that_are_alike_are_one_group_and_the_newest_speaks_for_it():
 
 
 def test_a_failure_that_somebody_has_gone_on_from_is_not_told():
-    assert told(over("b", "completed", goes_on_from="a"), over("a")) == []
+    assert told(over("b"), over("a"), retried=["a"]) == [("no", ["b"])]
 
 
 def test_a_failed_child_speaks_for_its_parent():
