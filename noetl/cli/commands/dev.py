@@ -53,13 +53,13 @@ async def _serve(folder: Path, settings: Settings) -> int:
     from noetl.cli.processes.process_log import set_up
     from noetl.cli.processes.serving import options_for, stopped_by_signals, tracing
     from noetl.server.app import create_app
-    from noetl.server.listen import bind, serve, url_of
+    from noetl.server.listen import bind, reachable_url, serve, url_of
     from noetl.wiring.distributed import serving
 
     set_up("dev")
     bound = bind(settings.host, settings.port, guarded=settings.guarded)
     with stopped_by_signals() as stopping:
-        async with serving(settings, files=True) as served:
+        async with serving(settings, url=reachable_url(bound), files=True) as served:
             watcher = FolderWatcher(served.front, folder)
             await watcher.look()
             app = create_app(served.front, options_for(settings, served.plane.engine))

@@ -51,7 +51,7 @@ class Course:
             step = self.state.runs[run].step
             self.duration_ms[step] = self.duration_ms.get(step, 0) + event.ts - self._scheduled[run]
             self.outputs[step] = _told(data.get("output") or {})
-            self.path.append(f"{run} {'failed' if event.name == 'step.failed' else 'done'}")
+            self.path.append(f"{run} {_ending(event.name, data)}")
         elif event.name == "next.evaluated" and data.get("taken"):
             self.path.append(f"{run} to {', '.join(data['taken'])}")
         elif event.name == "token.refused":
@@ -157,3 +157,9 @@ def changes(a: Any, b: Any, path: str = "") -> Iterator[Change]:
     elif a is _ABSENT or b is _ABSENT or a != b:
         sides = {"a": a, "b": b}
         yield {"path": path, **{side: value for side, value in sides.items() if value is not _ABSENT}}
+
+
+def _ending(name: str, data: dict[str, Any]) -> str:
+    if name != "step.failed":
+        return "done"
+    return "cut off" if (data.get("error") or {}).get("kind") == "cancelled" else "failed"

@@ -179,6 +179,8 @@ class _Story:
         cause = explain_text.again(
             "returned" if event.name == "lease.returned" else data.get("why", "silent")
         )
+        if event.name == "lease.returned" and _only_waits(self.state.runs.get(event.run or "")):
+            return  # it goes out again when the wait is over, as the wait says
         self.say(seq, "step", f"its work {cause} and goes out again from where it stood", event)
 
     def _parked(self, seq: int, event: Event, data: event_data.TaskParked) -> None:
@@ -222,7 +224,7 @@ class _Story:
         output = data.get("output") or {}
         counts = explain_text.loop(output.get("loop"))
         if event.name == "step.failed":
-            text = f"failed: {explain_text.error(data.get('error'))}" + (f" ({counts})" if counts else "")
+            text = explain_text.failed(data.get("error")) + (f" ({counts})" if counts else "")
         else:
             text = "ended well" + (f": {counts}" if counts else "")
         if data.get("left_out"):
@@ -320,6 +322,13 @@ def _is_plumbing(event: Event, data: event_data.TaskDone) -> bool:
     return generated and (data.get("do") == "skip" or data["before"] == "else")
 
 
+def _only_waits(run: Run | None) -> bool:
+    """Whether nothing of a run is left to do before a wait of it is over."""
+    return (
+        run is not None and run.loop is None and any(parked.output is None for parked in run.parked.values())
+    )
+
+
 def _doing(run: Run) -> str:
     waits = [explain_text.waiting(_facts(parked)) for parked in run.parked.values() if parked.output is None]
     if waits:
@@ -334,6 +343,7 @@ def _doing(run: Run) -> str:
 
 def _facts(parked: Parked) -> event_data.TaskParked:
     return {
+        "until": parked.until,
         "signal": parked.signal,
         "approval": parked.approval,
         "child": parked.child,

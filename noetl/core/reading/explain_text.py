@@ -5,8 +5,9 @@ from typing import Any
 
 import msgspec
 
+from noetl.core.event import iso
 from noetl.core.event_data import ArcRecord, GuardSeen, TaskDone, TaskParked
-from noetl.core.shapes import Failure, LoopTotals, ScopeValues
+from noetl.core.shapes import ErrorObject, Failure, LoopTotals, ScopeValues
 from noetl.core.values.error_details import is_error
 from noetl.dsl.yaml.one_line import shortened
 
@@ -118,6 +119,14 @@ def loop(counts: LoopTotals | None) -> str:
     return parts
 
 
+def failed(problem: ErrorObject | None) -> str:
+    """How a run ended that did not end well; one that was called off did not fail."""
+    if problem is None or problem.get("kind") != "cancelled":
+        return f"failed: {error(problem)}"
+    why = str(problem.get("message", "")).removeprefix("cancelled: ")
+    return "was cut off" if why in ("", "cancelled") else f"was cut off: {why}"
+
+
 def claimed(number: int, count: int) -> str:
     """What a claim brought."""
     if not count:
@@ -165,7 +174,9 @@ def waiting(data: TaskParked) -> str:
     if data.get("child"):
         path = (data.get("call") or {}).get("path", "a playbook")
         return f"the playbook {path} (execution {data['child']})"
-    return "its next attempt" if data.get("for") == "retry" else "its time"
+    what = "its next attempt" if data.get("for") == "retry" else "its time"
+    until = data.get("until")
+    return what if until is None else f"{what}, {iso(until)}"
 
 
 def rule(data: TaskDone, place: str = "rule") -> str:

@@ -50,6 +50,13 @@ async def test_another_path_another_ctx_and_another_end_are_found(tmp_path):
     assert found["error"][0] is None
 
 
+def test_a_run_that_was_called_off_did_not_fail():
+    world = World(compiled("- {step: a, tool: {kind: noop}}"))
+    world.start()
+    world.control("cancel")
+    assert Course.of("e1", world.events).path == ["a.1 cut off"]
+
+
 async def test_a_refused_token_is_part_of_the_path(tmp_path):
     a, b = await courses(tmp_path, 2, 6)
     assert "+ b refused a token" in compare(a, b)["path"]

@@ -279,6 +279,7 @@ async def test_of_an_execution_that_is_not_over_it_says_what_it_waits_for(tmp_pa
     assert found.summary == "it is paused: hold.1 waits for the signal 'go'; a token is held at 'd'"
     assert "None: paused by cli: lunch" in told(found)
     assert explain(execution_id, end).summary == "it was cancelled: over"
+    assert "hold: was cut off" in told(explain(execution_id, end))
     assert [explain(execution_id, when, "d").reasons[-1].text for when in (log, end)] == [
         "it has not run yet; the reasons stand above",
         "it never ran; the reasons stand above",
@@ -349,6 +350,16 @@ def test_a_retry_tells_what_it_kept():
     assert "kept of execution e0: z" in told(found)
     assert "a: 1 of 2 iterations are kept and do not run again" in told(found)
     assert "has 1 of 2 iterations behind it" in found.summary
+
+
+def test_work_that_only_waits_is_not_said_to_go_out_again():
+    world = World(compiled("- {step: a, tool: {name: w, kind: wait, input: {seconds: 60}}}"))
+    world.start()
+    world.begun("a.1")
+    world.report("a.1", world.event("task.parked", "a.1", None, "w", until=60_000), returned=True)
+    found = by_hand(world)
+    assert found.summary.endswith("a.1 waits for its time, 1970-01-01T00:01:00.000Z")
+    assert not any("goes out again" in text for text in told(found))
 
 
 def test_signals_rejected_reports_and_waits_are_told():

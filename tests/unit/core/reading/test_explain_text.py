@@ -93,6 +93,7 @@ def test_a_loop(counts, text):
         ({"child": "e1"}, "the playbook a playbook (execution e1)"),
         ({"for": "retry"}, "its next attempt"),
         ({"for": "wait"}, "its time"),
+        ({"for": "wait", "until": 0}, "its time, 1970-01-01T00:00:00.000Z"),
     ],
 )
 def test_what_a_task_waits_for(data, text):
@@ -110,6 +111,19 @@ def test_what_a_task_waits_for(data, text):
 )
 def test_a_policy_rule(data, place, text):
     assert explain_text.rule(data, place) == text
+
+
+@pytest.mark.parametrize(
+    "error, text",
+    [
+        (None, "failed: no error was given"),
+        ({"kind": "http", "message": "401"}, "failed: http: 401"),
+        ({"kind": "cancelled", "message": "cancelled: cancelled"}, "was cut off"),
+        ({"kind": "cancelled", "message": "cancelled: execution failed"}, "was cut off: execution failed"),
+    ],
+)
+def test_what_was_called_off_did_not_fail(error, text):
+    assert explain_text.failed(error) == text
 
 
 @pytest.mark.parametrize(
