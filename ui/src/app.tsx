@@ -76,6 +76,7 @@ export function App() {
           <Route path="/tokens" component={TokensPage} />
           <Route path="/settings" component={SettingsPage} />
           <Route>
+            <h1 className="sr-only">No such page</h1>
             <Empty title="There is no such page">
               Press <kbd>?</kbd> for where one can go.
             </Empty>

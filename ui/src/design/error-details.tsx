@@ -14,6 +14,10 @@ interface Place {
   text_from?: number
 }
 type Details = Record<string, unknown>
+interface Told {
+  kind: string | null
+  message: string | null
+}
 
 const isMap = (value: unknown): value is Details =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -50,6 +54,25 @@ export function texts(details: Details): { name: string; text: string }[] {
       text: caret(place as unknown as Place),
     })
   return sections
+}
+
+/** The kind of an error, where its message does not begin with it, and the message. */
+export function errorWords(error: Told): [kind: string, message: string] {
+  const kind = error.kind ?? ''
+  const message = error.message ?? ''
+  if (message === `${kind}: ${kind}`) return ['', kind]
+  return [message.startsWith(kind) ? '' : kind, message]
+}
+
+/** An error in one line. */
+export function ErrorLine({ error }: { error: Told }) {
+  const [kind, message] = errorWords(error)
+  return (
+    <>
+      {kind && <span className="font-medium">{kind}: </span>}
+      {message}
+    </>
+  )
 }
 
 export function ErrorDetails({ details }: { details: unknown }) {

@@ -12,7 +12,7 @@ export function Table({ heads, children }: { heads: string[]; children: ReactNod
         <tr>
           {heads.map((head) => (
             <th key={head} className="th">
-              {head}
+              {head || <span className="sr-only">What can be done</span>}
             </th>
           ))}
         </tr>

@@ -191,7 +191,9 @@ function DiffView({ diff: answer }: { diff: Diff }) {
               <th className="th">Step</th>
               <th className="th text-right">a</th>
               <th className="th text-right">b</th>
-              <th className="th w-1/2" />
+              <th className="th w-1/2">
+                <span className="sr-only">Side by side</span>
+              </th>
             </tr>
           </thead>
           <tbody>

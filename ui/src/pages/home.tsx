@@ -3,7 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { overview, waits } from '../api/queries'
 import type { ExecutionItem, FailureGroup, Overview } from '../api/types'
-import { shortId } from '../design/copy'
+import { shortId, shortStarter } from '../design/copy'
+import { errorWords } from '../design/error-details'
 import { count } from '../design/number'
 import { Empty, QueryView } from '../design/states'
 import { markOf, StatusBadge, StatusIcon } from '../design/status'
@@ -22,6 +23,7 @@ const SHOWN = [
   'stuck',
   'cancelled',
 ] as const
+const ENDED = new Set<string>(['completed', 'failed', 'cancelled']) // the others are counted however old
 
 export function HomePage() {
   useTitle('Home')
@@ -38,7 +40,7 @@ export function HomePage() {
               {SHOWN.map((status) => (
                 <li key={status}>
                   <Link
-                    href={`/executions?status=${status}&within=24h`}
+                    href={`/executions?status=${status}${ENDED.has(status) ? '&within=24h' : ''}`}
                     className="panel flex flex-col px-2 py-1.5 hover:border-line-strong sm:px-3 sm:py-2"
                   >
                     <span className="max-sm:text-2xs max-sm:[&_svg]:hidden">
@@ -139,35 +141,36 @@ function Failures({ groups }: { groups: FailureGroup[] }) {
 
 function FailureRow({ group }: { group: FailureGroup }) {
   const { newest } = group
-  const status = group.kind === 'iterations' ? 'flawed' : 'failed'
+  const flawed = group.kind === 'iterations'
+  const [kind, message] = errorWords({ kind: flawed ? '' : group.kind, message: group.message })
   return (
-    <li className="flex items-start gap-2.5 border-b border-line px-3 py-1.5 last:border-0">
+    <li className="flex items-start gap-x-2.5 border-b border-line px-3 py-1.5 last:border-0 max-sm:flex-wrap">
       <span className="mt-0.5">
-        <StatusIcon status={status} />
+        <StatusIcon status={flawed ? 'flawed' : 'failed'} />
       </span>
-      <div className="min-w-0 flex-1">
+      <div className="min-w-0 flex-1 max-sm:basis-[calc(100%-2.5rem)]">
         <p className="flex flex-wrap items-baseline gap-x-2">
           <Link href={placeOf(group)} className="font-medium [overflow-wrap:anywhere] hover:underline">
             {newest.playbook.path}
             {group.step && <span className="font-normal text-ink-2"> · {group.step}</span>}
           </Link>
-          {newest.by && <span className="text-xs text-ink-3">by {newest.by}</span>}
+          {newest.by && <span className="text-xs text-ink-3">by {shortStarter(newest.by)}</span>}
         </p>
         <p className="line-clamp-2 text-ink-2 [overflow-wrap:anywhere]" title={group.message}>
-          {group.message.startsWith(group.kind) || group.kind === 'iterations' ? '' : `${group.kind}: `}
-          {group.message}
+          {kind && `${kind}: `}
+          {message}
         </p>
       </div>
       {group.count > 1 && (
         <Link
           href={`/executions?status=${newest.status}&within=24h&path=${encodeURIComponent(newest.playbook.path)}`}
-          className="rounded-full bg-failed-soft px-1.5 text-xs font-medium text-failed hover:underline"
+          className="rounded-full bg-failed-soft px-1.5 max-sm:ml-6 text-xs font-medium text-failed hover:underline"
           title={`${count(group.count)} alike`}
         >
           ×{count(group.count)}
         </Link>
       )}
-      <span className="w-20 shrink-0 text-right text-ink-3">
+      <span className="w-20 shrink-0 text-right text-ink-3 max-sm:ml-auto">
         <Ago at={newest.ended_at} />
       </span>
     </li>

@@ -106,7 +106,7 @@ export function Layout({ children }: { children: ReactNode }) {
           >
             Keys <kbd className="rounded border border-line-strong px-1">?</kbd>
           </button>
-          <Link href="/approvals" className="flex items-center px-1 md:hidden" aria-label="What waits">
+          <Link href="/approvals" className="flex items-center px-1 md:hidden">
             <WaitCount />
           </Link>
           <span className="md:hidden">
@@ -139,6 +139,7 @@ function WaitCount() {
       data-waits={many}
     >
       {many}
+      <span className="sr-only"> {many === 1 ? 'waits' : 'wait'} for an answer</span>
     </span>
   )
 }

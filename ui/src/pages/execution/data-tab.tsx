@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { dataView } from '../../api/queries'
 import type { Json, RunOutput, Writer } from '../../api/types'
 import { classes } from '../../design/classes'
-import { ErrorDetails } from '../../design/error-details'
+import { ErrorDetails, ErrorLine } from '../../design/error-details'
 import { Empty, QueryView } from '../../design/states'
 import { StatusIcon, softOf } from '../../design/status'
 import { exact } from '../../design/time'
@@ -103,7 +103,7 @@ function Outputs({
 }) {
   const current = outputs.find((output) => output.run === selected) ?? defaultOutput(outputs, failed)
   return (
-    <section className="panel flex min-w-0 flex-col self-start">
+    <section className={`panel flex min-w-0 flex-col self-start ${failed ? 'max-lg:order-first' : ''}`}>
       <h2 className="border-b border-line px-3 py-1.5 font-medium">
         Outputs{' '}
         <span className="text-xs font-normal text-ink-3">
@@ -135,13 +135,14 @@ function Outputs({
           <div className="min-w-0 overflow-auto p-3">
             {current.error && (
               <p
+                tabIndex={0}
                 className={classes(
                   'mb-2 max-h-60 overflow-auto rounded-md px-2 py-1',
                   'break-words [overflow-wrap:anywhere]',
                   softOf(outcome(current)),
                 )}
               >
-                <span className="font-medium">{current.error.kind}</span> {current.error.message}
+                <ErrorLine error={current.error} />
               </p>
             )}
             {current.error && (

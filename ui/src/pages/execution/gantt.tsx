@@ -6,6 +6,7 @@ import { Icon } from '../../design/icons'
 import { count } from '../../design/number'
 import { StatusIcon, solidOf } from '../../design/status'
 import { duration } from '../../design/time'
+import { marks } from './axis'
 import { Lanes } from './lanes'
 
 export interface Span {
@@ -17,16 +18,8 @@ export type Line =
   | { kind: 'task'; run: RunLine; task: TaskBar; retried: boolean; bars: TaskBar[] }
   | { kind: 'lanes'; run: RunLine }
 
+const LAST_PART = 85 // of the axis, in hundredths: what is said there goes to the left of its mark
 const NAME_COLUMN = 'w-36 shrink-0 md:w-56'
-
-function ticks(span: Span): number[] {
-  const rough = (span.to - span.from) / 6
-  const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1e-6)))
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? rough
-  const moments: number[] = []
-  for (let at = Math.ceil(span.from / step) * step; at <= span.to; at += step) moments.push(at)
-  return moments
-}
 
 const share = (at: number, span: Span): number => ((at - span.from) / (span.to - span.from)) * 100
 
@@ -35,13 +28,16 @@ export function Axis({ span }: { span: Span }) {
     <div className="sticky top-0 z-10 flex h-6 border-b border-line bg-panel">
       <div className={NAME_COLUMN} />
       <div className="relative flex-1 overflow-hidden" data-axis>
-        {ticks(span).map((at) => (
+        {marks(span.from, span.to).map(({ at, text }) => (
           <span
             key={at}
-            className="absolute top-1 border-l border-line pl-1 text-2xs text-ink-3"
+            className={classes(
+              'absolute top-1 whitespace-nowrap border-line text-2xs text-ink-3',
+              share(at, span) > LAST_PART ? '-translate-x-full border-r pr-1' : 'border-l pl-1',
+            )}
             style={{ left: `${share(at, span)}%` }}
           >
-            {duration(at)}
+            {text}
           </span>
         ))}
       </div>

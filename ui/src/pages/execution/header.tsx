@@ -6,7 +6,8 @@ import { loop } from '../../api/queries'
 import type { Execution, ExecutionItem, Progress } from '../../api/types'
 import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
-import { CopyIcon, shortId } from '../../design/copy'
+import { CopyIcon, shortId, shortStarter } from '../../design/copy'
+import { errorWords } from '../../design/error-details'
 import { count } from '../../design/number'
 import { markOf, StatusBadge, StatusIcon, softOf } from '../../design/status'
 import { Ago, clock, exact, Took } from '../../design/time'
@@ -28,7 +29,11 @@ export function Header({ summary, progress, loops, inside, link, children }: Pro
     <header className="relative flex flex-col gap-1.5 px-4 pb-2 pt-3">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5">
         <h1 className="flex min-w-0 items-center gap-2 text-base font-semibold tracking-tight">
-          <Link href={`/playbooks/${playbook.path}`} className="truncate hover:underline">
+          <Link
+            href={`/playbooks/${playbook.path}`}
+            className="truncate hover:underline"
+            title={playbook.path}
+          >
             {playbook.path}
           </Link>
           {playbook.version !== null && (
@@ -53,7 +58,11 @@ export function Header({ summary, progress, loops, inside, link, children }: Pro
         <Fact name={summary.ended_at ? 'took' : 'under way for'}>
           <Took from={summary.requested_at} to={summary.ended_at} ms={summary.duration_ms} />
         </Fact>
-        {summary.by && <Fact name="by">{summary.by}</Fact>}
+        {summary.by && (
+          <Fact name="by">
+            <span title={summary.by}>{shortStarter(summary.by)}</span>
+          </Fact>
+        )}
         <span className="hidden gap-x-4 sm:flex">
           <Fact name="steps">{summary.counts.steps}</Fact>
           <Fact name="tasks">{count(summary.counts.tasks)}</Fact>
@@ -113,7 +122,7 @@ function ErrorBanner({
     if (text.current) setLong(text.current.scrollHeight > text.current.clientHeight + 1)
   }, [error.message])
   const place = [error.step, error.task].filter(Boolean).join(' / ')
-  const kind = error.message.startsWith(error.kind) ? '' : error.kind
+  const [kind, message] = errorWords(error)
   return (
     <div role="alert" className={`flex items-start gap-2 rounded-md px-2.5 py-1.5 ${softOf(status)}`}>
       <span className="mt-0.5">
@@ -126,12 +135,11 @@ function ErrorBanner({
         >
           {(place || kind) && (
             <span className="font-medium">
-              {place}
-              {place && ': '}
-              {kind}{' '}
+              {place && `${place}: `}
+              {kind && `${kind}: `}
             </span>
           )}
-          <span className="text-ink-2">{error.message}</span>
+          <span className="text-ink-2">{message}</span>
         </p>
         {unasked && (
           <p className="text-ink-2">

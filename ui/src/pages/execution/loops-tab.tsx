@@ -6,7 +6,7 @@ import { iteration, loop } from '../../api/queries'
 import type { Execution, Json, LoopView } from '../../api/types'
 import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
-import { ErrorDetails } from '../../design/error-details'
+import { ErrorDetails, ErrorLine } from '../../design/error-details'
 import { count } from '../../design/number'
 import { Empty, QueryView } from '../../design/states'
 import { StatusBadge } from '../../design/status'
@@ -261,7 +261,7 @@ function Iteration({
       </dl>
       {error && (
         <p className="my-2 break-words rounded-md bg-failed-soft px-2 py-1.5 [overflow-wrap:anywhere]">
-          <span className="font-medium">{error.kind}</span> {error.message}
+          <ErrorLine error={error} />
         </p>
       )}
       <QueryView query={iterationQuery} what="Reading the iteration">

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { Execution, Graph, Progress } from '../../api/types'
 import { classes } from '../../design/classes'
 import { Button, IconButton } from '../../design/controls'
-import { ErrorDetails } from '../../design/error-details'
+import { ErrorDetails, ErrorLine } from '../../design/error-details'
 import { StatusBadge, StatusIcon } from '../../design/status'
 import { Ago, duration, Took } from '../../design/time'
 import { arcState, arcText, guardText, shortJson, stepStatus } from '../../graph/labels'
@@ -82,7 +82,7 @@ export function StepPanel({ id, step, shape, progress, summary, at, open, onClos
         </dl>
         {stepProgress?.error && (
           <p className="break-words rounded-md bg-failed-soft px-2 py-1.5 [overflow-wrap:anywhere]">
-            <span className="font-medium">{stepProgress.error.kind}</span> {stepProgress.error.message}
+            <ErrorLine error={stepProgress.error} />
           </p>
         )}
         {stepProgress?.error && <ErrorDetails details={stepProgress.error.details} />}

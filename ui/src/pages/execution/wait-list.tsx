@@ -5,6 +5,7 @@ import { Link } from 'wouter'
 import { session } from '../../api/queries'
 import type { Wait } from '../../api/types'
 import { Button } from '../../design/controls'
+import { count } from '../../design/number'
 import { StatusIcon } from '../../design/status'
 import { Ago } from '../../design/time'
 import { useAction } from './actions'
@@ -14,7 +15,7 @@ const SHOWN = 3
 
 export function WaitList({ id, waits }: { id: string; waits: Wait[] }) {
   const asking = waits.filter((wait) => wait.signal !== null || wait.child !== null)
-  if (asking.length === 0) return null
+  if (asking.length === 0) return <Until waits={waits} />
   return (
     <ul className="mx-4 mb-2 flex flex-col gap-1.5" aria-label="Waiting">
       {asking.slice(0, SHOWN).map((wait) => (
@@ -22,6 +23,23 @@ export function WaitList({ id, waits }: { id: string; waits: Wait[] }) {
       ))}
       {asking.length > SHOWN && <li className="text-xs text-ink-3">and {asking.length - SHOWN} more</li>}
     </ul>
+  )
+}
+
+/** Nobody is asked for anything: the earliest moment at which something goes on. */
+function Until({ waits }: { waits: Wait[] }) {
+  const timed = waits.filter((wait) => wait.until !== null)
+  const [first] = timed.toSorted((one, other) => Date.parse(one.until ?? '') - Date.parse(other.until ?? ''))
+  if (!first?.until) return null
+  const others = timed.length - 1
+  return (
+    <p className="mx-4 mb-2 flex items-center gap-2 rounded-md bg-waiting-soft px-2.5 py-1.5" role="note">
+      <StatusIcon status="waiting" />
+      <span className="min-w-0 [overflow-wrap:anywhere]">
+        <span className="font-medium">{first.step}</span> goes on <Ago at={first.until} />
+        {others > 0 && <span className="text-ink-3">, and {count(others)} more wait for their time</span>}
+      </span>
+    </p>
   )
 }
 

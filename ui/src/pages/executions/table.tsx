@@ -2,7 +2,7 @@
 import { Link } from 'wouter'
 import type { ExecutionItem } from '../../api/types'
 import { Bar } from '../../design/controls'
-import { shortId } from '../../design/copy'
+import { shortId, shortStarter } from '../../design/copy'
 import { count } from '../../design/number'
 import { markOf, StatusBadge, StatusIcon, solidOf } from '../../design/status'
 import { Ago, Took, useNow } from '../../design/time'
@@ -162,7 +162,7 @@ function Origin({ item, onBy }: { item: ExecutionItem; onBy?: (by: string) => vo
           disabled={!onBy}
           onClick={() => onBy?.(by)}
         >
-          {by}
+          {shortStarter(by)}
         </button>
       )}
       {source && <SourceLink item={item} source={source} />}

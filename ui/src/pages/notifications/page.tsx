@@ -102,6 +102,7 @@ function NotificationRow({ item, edit }: { item: Notification; edit: () => void 
       </td>
       <td className="td">{item.on.join(', ') || 'a step names it'}</td>
       <td className="td font-mono text-xs">
+        <span className="font-sans text-ink-3 sm:hidden">playbooks </span>
         {item.path}
         {item.children && <span className="font-sans text-ink-3"> and children</span>}
       </td>
@@ -200,8 +201,8 @@ function DeliveryRow({ item }: { item: Delivery }) {
         )}
       </td>
       <td className="td">
-        {item.code !== null && <span className="font-mono text-xs">{item.code}</span>}
-        {item.attempts > 1 && <span className="ml-1.5 text-xs text-ink-3">{item.attempts} attempts</span>}
+        {item.code !== null && <span className="mr-1.5 font-mono text-xs">{item.code}</span>}
+        {item.attempts > 1 && <span className="text-xs text-ink-3">{item.attempts} attempts</span>}
         {item.error && <span className="block max-w-96 break-words text-xs text-failed">{item.error}</span>}
         {item.state === 'pending' && item.next_at && (
           <span className="block text-xs text-ink-3">

@@ -63,7 +63,9 @@ export function CatalogPage() {
                     <th className="th hidden md:table-cell">Next tick</th>
                     <th className="th hidden sm:table-cell">Version</th>
                     <th className="th hidden lg:table-cell">Registered</th>
-                    <th className="th" />
+                    <th className="th">
+                      <span className="sr-only">What can be done</span>
+                    </th>
                   </tr>
                 </thead>
                 {foldersOf(items).map(([folder, entries]) => (
