@@ -6,13 +6,18 @@ Whatever is told may be lost with the process that tells it; so everything here 
 from contextlib import suppress
 from functools import partial
 
+import msgspec
+
 from noetl.control.execution_host import ExecutionHost
 from noetl.control.loaded_execution import LoadedExecution
 from noetl.control.log_rows import encode_message, message_of, stored_result
 from noetl.core.deciding.waits import child_call
 from noetl.core.message import ChildEnded, ChildWaits, Control, Message, Start, StartChild
 from noetl.core.state import Parked
+from noetl.core.values.output import problem
+from noetl.core.values.patch import STORED, is_marker
 from noetl.errors import BackendError, Conflict, NewerFormat, NotFound
+from noetl.ports.results import TooLarge
 from noetl.ports.store import Summary
 
 ORPHANED = "the parent is over"
@@ -30,9 +35,8 @@ class ChildExecutions:
         try:
             await host.store.summary(command.execution_id)
         except NotFound:
-            start = await host.programs.child(execution.state.execution_id, command, execution.state.hash)
-            with suppress(Conflict):  # asked for twice; the first one is on its way
-                await host.start(command.execution_id, start)
+            if not await self._begin(execution, command):
+                return
         else:
             await self._attach(execution, command)
         if command.parent and not command.parent["waits"]:
@@ -40,6 +44,29 @@ class ChildExecutions:
             await self.tell(execution.state.execution_id, started)
         else:
             host.when_committed(execution, partial(self._heed, execution, command.execution_id))
+
+    async def _begin(self, execution: LoadedExecution, command: StartChild) -> bool:
+        """Start a child with its input, wherever that is; it fails as the call when it cannot be had."""
+        host = self._host
+        try:
+            command = await self._with_input(execution, command)
+        except (NotFound, TooLarge) as error:
+            kind = "limit" if isinstance(error, TooLarge) else "reference"
+            wrong = problem(kind, f"the input of the call of {command.path}: {error}")
+            refused = ChildEnded(command.execution_id, "failed", error=wrong)
+            await self.tell(execution.state.execution_id, refused)
+            return False
+        start = await host.programs.child(execution.state.execution_id, command, execution.state.hash)
+        with suppress(Conflict):  # asked for twice; the first one is on its way
+            await host.start(command.execution_id, start)
+        return True
+
+    async def _with_input(self, execution: LoadedExecution, command: StartChild) -> StartChild:
+        if execution.program is None or not is_marker(command.payload):
+            return command
+        most = execution.program.max_hydrate_bytes
+        payload = await self._host.payloads.get(command.payload[STORED], most)
+        return msgspec.structs.replace(command, payload=payload)
 
     def _heed(self, execution: LoadedExecution, child: str) -> None:
         if child not in execution.state.children:  # given up before it was there to be told

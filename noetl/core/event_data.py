@@ -219,6 +219,7 @@ class TaskParked(TypedDict, total=False):
     call: shapes.ChildCall | None
     key: str | None
     wait: bool
+    aside: bool  # the input of the call is a marker
     expires: int | None
     within: int | None
 

@@ -24,6 +24,7 @@ FIELDS_SINCE: dict[str, dict[str, int]] = {  # by event and field
     "step.scheduled": {"claim": 3},
     "lease.granted": {"claim": 3},
     "loop.restored": {"batch": 3},
+    "task.parked": {"aside": 3},
     "playbook.execution.requested": {"continued_from": 3},
 }
 MESSAGES_SINCE: dict[str, int] = {}

@@ -230,3 +230,4 @@ class WorkOrder(msgspec.Struct, omit_defaults=True):
     trigger: JsonObject | None = None  # what started the execution, where the step's templates mention it
     started: bool = False  # a worker has begun the run before
     aside: bool = False  # values of its scopes rest in the result store: markers stand for them
+    stores_call_input: bool = False  # the server takes the input of a child from there; older ones do not

@@ -15,6 +15,7 @@ from noetl.core.program.evaluator import EvaluationError
 from noetl.core.shapes import Reference
 from noetl.core.values.payload_demand import TOGETHER, UnreadablePayload, gone, too_large, too_many
 from noetl.errors import BackendError, InvariantViolation, NotFound
+from noetl.json_value import Json
 from noetl.ports.results import TooLarge
 
 _LOG = logging.getLogger("noetl.worker")
@@ -59,6 +60,13 @@ class PayloadLoader:
             if isinstance(value, UnreadablePayload):
                 raise EvaluationError(value.kind, value.message)
         return found
+
+    async def read(self, owner: str, ref: Reference) -> Json | UnreadablePayload:
+        """The payload, or why it cannot be had; nothing is kept of it."""
+        payload: Json | UnreadablePayload = await self._read(
+            owner, ref, int(self._around.limits["max_hydrate_bytes"])
+        )
+        return payload
 
     async def _read(self, owner: str, ref: Reference, most: int) -> Any:
         """The payload, or why there is none; a result store that is away is waited for, within reason."""

@@ -174,6 +174,7 @@ class Pool:
             redactor=self.toolbox.redactor(order.execution_id),
             aside=any(map(is_stored, order.results.values())),
             repeated=order.epoch > 1,
+            stores_call_input=order.stores_call_input,
             last=last_of(order),
         )
         reporter = Reporter(order, around, self.reports, self.payloads, self.toolbox.worker_id)

@@ -29,10 +29,12 @@ from noetl.core.program.evaluator import EvaluationError, binding
 from noetl.core.program.program import BlockProgram, LoopProgram, Pipeline, Program, StepProgram
 from noetl.core.shapes import ErrorObject, Output, Patch, Reference
 from noetl.core.values.output import ANSWERED, failed, holds_reference, problem
+from noetl.core.values.payload_demand import UnreadablePayload
 from noetl.core.values.scope import pruned
 from noetl.dsl.templates.limits import TemplateError
 from noetl.dsl.templates.reads import Path
 from noetl.errors import NoetlError, NotFound
+from noetl.json_value import Json
 from noetl.worker.iteration_pool import IterationPool, LeavesWorker
 from noetl.worker.payload_loading import PayloadLoader
 from noetl.worker.reporter import Reporter
@@ -206,6 +208,9 @@ class Runner:
 
     async def _need_payloads(self, effect: effects.NeedPayloads, frame: Frame) -> None:
         await self._loading.have(effect.refs)
+
+    async def _read_payload(self, effect: effects.ReadPayload, frame: Frame) -> Json | UnreadablePayload:
+        return await self._loading.read(effect.owner, effect.ref)
 
     async def _have(self, frame: Frame, paths: frozenset[Path]) -> None:
         """Have at hand what templates beside those of tasks read."""
@@ -422,6 +427,7 @@ _EFFECTS: dict[type, Callable[[Runner, Any, Frame], Awaitable[Any]]] = {
     effects.RunTool: Runner._run_tool,
     effects.NeedSecrets: Runner._need_secrets,
     effects.NeedPayloads: Runner._need_payloads,
+    effects.ReadPayload: Runner._read_payload,
     effects.Sleep: Runner._sleep,
     effects.Park: Runner._park,
     effects.CallBlock: Runner._call_block,

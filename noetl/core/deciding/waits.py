@@ -1,7 +1,7 @@
 """Pipelines that wait without a slot: for a time, a signal or a child; and leases sent out again."""
 
 import hashlib
-from typing import Any
+from typing import Any, cast
 
 from noetl.core.deciding.draft import Draft, loaded
 from noetl.core.event import Event
@@ -14,10 +14,11 @@ from noetl.core.message import (
     StartChild,
     waits_as,
 )
-from noetl.core.shapes import ErrorObject, Output, Parent
+from noetl.core.shapes import ErrorObject, Output, Parent, Reference
 from noetl.core.state import Lease, Run, State
 from noetl.core.values.output import failed, ok, problem
-from noetl.core.values.payload_demand import Payloads
+from noetl.core.values.payload_demand import Payloads, stored_payload
+from noetl.json_value import Json
 
 MAX_DEPTH = 32
 
@@ -147,9 +148,15 @@ def child_ended(draft: Draft, message: ChildEnded) -> None:
     run_id, _, address = waits.partition(" ")
     run = draft.state.runs[run_id]
     if message.status == "completed":
-        answer(draft, run, address, ok(message.output))
+        answer(draft, run, address, _child_output(message.output))
         return
     answer(draft, run, address, failed(_child_error(message)))
+
+
+def _child_output(result: Json) -> Output:
+    """What a call is answered with: one that was put aside in the child stays there, and is read as any."""
+    aside = stored_payload({"ref": cast("Reference", result)})
+    return ok(result) if aside is None else {**ok(None), "ref": aside}
 
 
 def _child_error(message: ChildEnded) -> ErrorObject:

@@ -47,6 +47,7 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Payloads
         claim=claim_order(state.execution_id, run, lease, hydrated),
         started=run.started_at is not None,
         trigger=trigger_of(state) if TRIGGER in step.names else None,
+        stores_call_input=True,
     )
     if run.frame or run.outcomes or run.parked:
         _resume(order, run, hydrated)

@@ -42,6 +42,13 @@ class NeedPayloads(msgspec.Struct, frozen=True):
     refs: list[tuple[str, Reference]]
 
 
+class ReadPayload(msgspec.Struct, frozen=True):
+    """Read a payload for once, up to the limit of one: answered with it, or with why it cannot be had."""
+
+    owner: str
+    ref: Reference
+
+
 class Sleep(msgspec.Struct, frozen=True):
     """Wait a short while in place."""
 
@@ -67,7 +74,7 @@ class CallBlock(msgspec.Struct, frozen=True):
     ends: int | None = None  # when they are over, wherever it is taken up again
 
 
-Effect = RunTool | NeedSecrets | NeedPayloads | Sleep | Park | CallBlock
+Effect = RunTool | NeedSecrets | NeedPayloads | ReadPayload | Sleep | Park | CallBlock
 
 
 class Ended(msgspec.Struct, frozen=True):

@@ -7,12 +7,14 @@ from contextlib import suppress
 from datetime import datetime
 
 from noetl.core.pipeline import task_policy
-from noetl.core.pipeline.effects import CallBlock, Driven, Sleep, Visit, parking
+from noetl.core.pipeline.effects import CallBlock, Driven, ReadPayload, Sleep, Visit, parking
 from noetl.core.pipeline.frame import Frame
 from noetl.core.program.evaluator import EvaluationError, binding
 from noetl.core.program.program import TaskSpec
 from noetl.core.shapes import Output, Patch
 from noetl.core.values.output import failed, ok, problem
+from noetl.core.values.patch import is_marker
+from noetl.core.values.payload_demand import UnreadablePayload, stored_payload
 from noetl.dsl.templates.limits import TemplateError
 from noetl.json_value import Json, JsonObject
 
@@ -140,19 +142,39 @@ def _playbook(frame: Frame, visit: Visit, bound: float | None) -> Driven[Output]
         call = dict(task.call.render(binding(task.call, frame.scope(task.label))))
     except TemplateError as error:
         return failed(problem("template", f"call of task {visit.label!r}: {error.message}"))
-    call["input"] = dict(visit.input)
+    call["input"] = _call_input(frame, visit)
     data: dict[str, object] = {
         "for": "child",
         "call": call,
         "key": idempotency_key(frame, visit),
         "wait": call.pop("wait", True),
     }
+    if is_marker(call["input"]):
+        data["aside"] = True
     if bound is not None:
         data["expires"] = frame.around.now() + int(bound * 1000)
     frame.waiting = "child"
     answer: Output = yield parking(frame, visit, data)
     frame.waiting = None
-    return answer
+    return (yield from with_payload(frame, visit, answer))
+
+
+def _call_input(frame: Frame, visit: Visit) -> JsonObject:
+    """What the child receives; a large input rests in the result store."""
+    whole = dict(visit.input)
+    around = frame.around
+    return frame.stored(whole, around.limits["max_payload_bytes"]) if around.stores_call_input else whole
+
+
+def with_payload(frame: Frame, visit: Visit, answer: Output) -> Driven[Output]:
+    """The answer of a child with its payload, as that of any task, unless it is over the limit."""
+    ref = stored_payload(answer)
+    if ref is None or ref["meta"].get("bytes", 0) > frame.around.limits["max_hydrate_bytes"]:
+        return answer
+    payload = yield ReadPayload(visit.task.label, ref)
+    if isinstance(payload, UnreadablePayload):
+        return failed(problem(payload.kind, f"the output of task {visit.label!r}: {payload.message}"))
+    return {**answer, "data": payload}
 
 
 def _call(visit: Visit, number: int) -> str:

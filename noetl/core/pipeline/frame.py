@@ -48,6 +48,7 @@ class PipelineContext(msgspec.Struct):
     jumped: bool = False  # a pipeline jumped since the last report
     repeated: bool = False  # the work was handed out before: any call may have been made already
     stopping: bool = False  # pipelines stop at their next task boundary
+    stores_call_input: bool = False  # the server takes the input of a child from the result store
     last: ScopeValues = {}  # names that whatever else has the same name hides
 
     def record(self, event: Event) -> None:

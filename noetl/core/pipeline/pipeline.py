@@ -134,7 +134,8 @@ def _perform(frame: Frame, visit: effects.Visit, answer: Output | None) -> effec
         wrong = problem(_kind_of(error), f"{place}{error.message}")
         return failed(error_details.fitted(around.redactor.clean(wrong)))
     if visit.started:
-        output = engine_kinds.answered(answer or {}, waiting or "")
+        answer = engine_kinds.answered(answer or {}, waiting or "")
+        output = yield from engine_kinds.with_payload(frame, visit, answer)
     else:
         _started(frame, visit)
         output = yield from _carried_out(frame, visit, spec, auth)

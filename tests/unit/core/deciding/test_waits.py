@@ -6,6 +6,7 @@ from noetl.core.deciding.waits import child_id, forsaken, only_waits, undelivere
 from noetl.core.message import ChildEnded, ControlChild, StartChild
 from noetl.core.shapes import ErrorObject, Parent
 from noetl.core.state import Lease, LoopState, Parked, Run
+from tests.unit.core.build import marker_of
 
 ONE = "- {step: start, tool: {kind: noop}}"
 
@@ -67,6 +68,15 @@ def test_the_end_of_a_child_is_the_answer_of_its_parent(begin, ended, status, to
         assert told in output["error"]["message"]
         assert output["error"]["details"]["execution_id"] == child_id("k")
     assert world.state.children == {}
+
+
+def test_an_output_that_a_child_put_aside_is_the_payload_of_the_call(begin):
+    world = begin(ONE)
+    world.report("start.1", call(world), returned=True)
+    ref = marker_of("child/1")["$stored"]
+    world.send(ChildEnded(child_id("k"), "completed", output=ref))
+    output = world.state.runs["start.1"].parked[""].output
+    assert (output["status"], output["data"], output["ref"]) == ("ok", None, ref)
 
 
 def test_the_cause_in_a_child_of_a_child_stands_first_and_once(begin):

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from noetl.core.pipeline.effects import CallBlock, Park, Sleep
+from noetl.core.pipeline.effects import CallBlock, Park, ReadPayload, Sleep
 from noetl.core.pipeline.engine_kinds import CALL_DEPTH
 from noetl.core.pipeline.pipeline import drive
-from noetl.core.values.output import ANSWERED
-from tests.unit.core.build import T0, Pipe, compiled, error_of, ok_of
+from noetl.core.values.output import ANSWERED, externalise
+from noetl.core.values.payload_demand import UnreadablePayload
+from tests.unit.core.build import ID, T0, Pipe, compiled, error_of, ok_of
 
 BLOCK = {"workbook": "workbook: {blk: {input: {n: 1}, tool: [{name: inner, kind: noop}]}}"}
 
@@ -181,6 +182,53 @@ def test_the_childs_output_is_the_tasks():
     assert it.run(ok_of(5)).output["data"] == 5
     it = pipe("{name: c, kind: playbook, path: a/b}")
     assert it.run(error_of("child")).error["kind"] == "child"
+
+
+BIG_INPUT = "{name: c, kind: playbook, path: a/b, input: {n: '{{ \"x\" * 70000 }}'}}"
+
+
+def test_a_large_input_of_a_call_is_put_aside_where_the_server_takes_it_from_there():
+    it = pipe(BIG_INPUT)
+    it.around.stores_call_input = True
+    data = it.until().event.data
+    [payload] = it.around.payloads
+    assert (data["aside"], data["call"]["input"]["$stored"]["locator"]["key"]) == (True, payload.key)
+    small = pipe("{name: c, kind: playbook, path: a/b, input: {n: 1}}")
+    small.around.stores_call_input = True
+    assert small.until().event.data["call"]["input"] == {"n": 1}
+
+
+def test_an_older_server_is_told_the_whole_input_of_a_call():
+    data = pipe(BIG_INPUT).until().event.data
+    assert len(data["call"]["input"]["n"]) == 70_000
+    assert "aside" not in data
+
+
+def stored_answer(size):
+    ref, _ = externalise(ID, {"n": 5})
+    return {**ok_of(None), "ref": {**ref, "meta": {**ref["meta"], "bytes": size}}}
+
+
+def test_a_childs_output_that_rests_in_the_result_store_is_read_for_once():
+    it = pipe("{name: c, kind: playbook, path: a/b}")
+    ended = it.run(stored_answer(9), {"n": 5})
+    assert it.effects[-1] == ReadPayload("c", stored_answer(9)["ref"])
+    assert (ended.output["data"], ended.output["ref"]) == ({"n": 5}, stored_answer(9)["ref"])
+
+
+def test_a_childs_output_over_the_limit_stays_where_it_is():
+    it = pipe("{name: c, kind: playbook, path: a/b}")
+    ended = it.run(stored_answer(10**9))
+    assert (ended.output["data"], len(it.effects)) == (None, 1)
+
+
+def test_a_childs_output_that_is_gone_is_an_error_of_the_task():
+    it = pipe("{name: c, kind: playbook, path: a/b}")
+    ended = it.run(stored_answer(9), UnreadablePayload("reference", "it is gone"))
+    assert (ended.error["kind"], ended.error["message"]) == (
+        "reference",
+        "the output of task 'c': it is gone",
+    )
 
 
 def test_a_call_that_cannot_be_rendered_is_an_output_of_kind_template():
