@@ -14,7 +14,7 @@ from typing import Any, Literal, TypedDict
 from urllib.parse import urlsplit
 
 from noetl.cli.terminal import counted
-from noetl.errors import NoetlError, NotFound
+from noetl.errors import Denied, NoetlError, NotFound, RequestError
 from noetl.json_value import Json
 from noetl.settings import BY_NAME, CONTEXTS_NAME, SETTINGS, Settings, contexts, unknown_variables
 
@@ -292,13 +292,39 @@ async def _server(settings: Settings) -> Finding:
     try:
         await front.client.ask("GET", "/health/live", prefix="")
         late = await front.overdue_ms()
-        await front.client.ask("GET", "/tools")
+        told = await _let_in(settings, front)
     finally:
         await front.close()
     if settings.token is not None and _is_open(front.url):
         message = f"{front.url} is not encrypted: others on the way can read the token"
         return Finding("server", "warning", message, "use https://")
-    return Finding("server", "ok", f"{front.url}, the oldest due work waits {late} ms")
+    return Finding("server", "ok", f"{front.url}{told}, the oldest due work waits {late} ms")
+
+
+async def _let_in(settings: Settings, front: Any) -> str:
+    """For what the server lets its caller in, where it is less than to ask; raises Denied."""
+    try:
+        await front.client.ask("GET", "/tools")
+    except Denied as denied:
+        if settings.token is None:
+            raise
+        try:
+            await _work(settings)
+        except RequestError as refusal:
+            message = f"{denied.message}; as a worker: {refusal.message}"
+            raise Denied(message, hint=refusal.hint) from None
+        return f" lets workers of pool '{settings.pool}' in"
+    return ""
+
+
+async def _work(settings: Settings) -> None:
+    """Be let in as a worker is; raises RequestError."""
+    from noetl.wiring.links import opened_bus, worker_link, worker_name
+
+    name = worker_name(settings)
+    async with opened_bus(settings, name) as bus, worker_link(settings, name, bus) as link:
+        link.open()
+        await link.which()
 
 
 def _is_open(url: str) -> bool:

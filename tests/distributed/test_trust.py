@@ -20,11 +20,13 @@ from noetl.adapters.link.worker_name import marked
 from noetl.adapters.nats.bus import Bus
 from noetl.adapters.nats.link import NatsLink
 from noetl.adapters.nats.signing import Signer
+from noetl.cli.doctor_checks import Finding, run_checks
 from noetl.core.event import Event
 from noetl.core.message import Report
 from noetl.errors import Conflict, RequestError
 from noetl.ports.front import Ask
 from noetl.ports.link import Heartbeat, Hello, ReportRequest, SecretRequest, TakeRequest
+from noetl.settings import load
 from tests.distributed.cluster import BOTH_LINKS, OVER_NATS, READY_S, WITHIN_S, Cluster
 from tests.engine.web import Web
 
@@ -56,10 +58,10 @@ workflow:
 """
 
 
-def token(cluster: Cluster, *scopes: str) -> str:
+def token(cluster: Cluster, *scopes: str, pool: str = "*") -> str:
     """A new token, made on the store as an operator does."""
     given = [word for scope in scopes for word in ("--scope", scope)]
-    given += ["--pool", "*"] if "worker" in scopes else []
+    given += ["--pool", pool] if "worker" in scopes else []
     done = subprocess.run(
         [sys.executable, "-m", "noetl.cli", "token", "create", "tester", *given],
         env=cluster.environment({}),
@@ -79,6 +81,28 @@ async def test_a_worker_without_a_token_for_workers_is_sent_away(cluster: Cluste
     worker = cluster.refused_worker(**({"token": token(cluster, scope)} if scope else {}))
     assert await asyncio.to_thread(worker.process.wait, WITHIN_S) == 2
     assert "token" in worker.printed.read_text()
+
+
+@BOTH_LINKS
+async def test_doctor_tells_where_a_worker_would_be_let_in(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOETL_HOME", str(cluster.folder / "elsewhere"))
+    server = cluster.server(auth="true")
+    settings = {
+        "server": server.said,
+        "token": token(cluster, "worker", pool="large"),
+        "bus": cluster.bus_url,
+    }
+    found = {pool: await _server_check({**settings, "pool": pool}) for pool in ("large", "small")}
+    assert (found["large"].state, found["small"].state) == ("ok", "error")
+    assert f"{server.said} lets workers of pool 'large' in" in found["large"].told
+    assert "as a worker: the token 'tester' is not for the pool 'small'" in found["small"].told
+
+
+async def _server_check(settings: dict[str, str | None]) -> Finding:
+    given = {name: value for name, value in settings.items() if value is not None}
+    return next(one for one in await run_checks(load(given)) if one.name == "server")
 
 
 @BOTH_LINKS

@@ -21,6 +21,8 @@ IDLE_S = 3.0  # servers close a connection that was idle for 5 s: what is sent j
 TOO_MANY = 429
 TRIES = 5
 HINT = "noetl server start, or look what is wrong with: noetl doctor"
+CERTIFICATE_HINT = "let SSL_CERT_FILE name the authority that signed it"
+PROXY_HINT = "HTTPS_PROXY names the proxy, and NO_PROXY hosts that are reached without it"
 
 Query = Mapping[str, str | int | bool | None]
 
@@ -104,6 +106,9 @@ class Client:
                 yield answer
         except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, TimeoutError) as error:
             raise self.unreachable(error, sent=method != "GET") from error
+        except aiohttp.ClientHttpProxyError as error:
+            message = f"the proxy before {self.url} does not lead there: {error.status} {error.message}"
+            raise BackendError(message, hint=PROXY_HINT) from error
         except aiohttp.ClientResponseError as error:  # raised for what is no HTTP at all
             message = f"what answers at {self.url} is no NoETL server: it does not speak HTTP"
             raise BackendError(message, hint=HINT) from error
@@ -119,7 +124,8 @@ class Client:
                 f"the server at {self.url} did not answer: {words}; what was asked of it may have happened"
             )
             return BackendError(message, hint="look before you ask again, as with: noetl execution list")
-        return BackendError(f"the server at {self.url} cannot be reached: {words}", hint=HINT)
+        hint = CERTIFICATE_HINT if isinstance(error, aiohttp.ClientConnectorCertificateError) else HINT
+        return BackendError(f"the server at {self.url} cannot be reached: {words}", hint=hint)
 
     async def _content(self, answer: aiohttp.ClientResponse) -> bytes:
         if 300 <= answer.status < 400:
@@ -141,8 +147,14 @@ class Client:
 def _words(error: BaseException) -> str:
     if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError):
         return "the connection was cut"
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        why = error.certificate_error
+        return f"its certificate is not believed: {getattr(why, 'verify_message', '') or why}"
+    if isinstance(error, aiohttp.ClientConnectorSSLError):
+        return f"no TLS: {error.os_error.strerror}"
     number = getattr(getattr(error, "os_error", None), "errno", None)
-    return os.strerror(number) if number and number > 0 else str(error) or type(error).__name__
+    words = os.strerror(number) if number and number > 0 else str(error) or type(error).__name__
+    return f"the proxy: {words}" if isinstance(error, aiohttp.ClientProxyConnectionError) else words
 
 
 def _query(query: Query | None) -> dict[str, str]:
