@@ -208,7 +208,24 @@ def test_from_the_wheel_alone_the_readme_works_on_every_python_that_is_here(
     assert told == "3450 rows are in shop/\n"
     read = "from noetl import documentation as d; print(len(d.sources()), d.title(d.read('how-to/install')))"
     assert run(programs, ["python", "-c", read], work) == f"{len(documentation.sources())} Install it\n"
+    run(programs, ["noetl", "init", "shop"], work)
+    run(programs, ["noetl", "test"], work / "shop")  # on another loop than a run is
     shutil.rmtree(programs.parent)
+
+
+BY_NAME = re.compile(r"pip install\b[^#`]* ['\"]?noetl(\[[^\]]*\])?['\"]?(?=\s|`|$)")
+
+
+def test_no_page_installs_the_other_program_of_this_name() -> None:
+    assert BY_NAME.search("pip install --upgrade noetl   # or the new image")
+    pages = [ROOT / "README.md", *(ROOT / page for page in documentation.sources().values())]
+    said = [
+        f"{page.relative_to(ROOT)}: {line}"
+        for page in pages
+        for line in page.read_text().splitlines()
+        if BY_NAME.search(line)
+    ]
+    assert said == []
 
 
 def named_by_all() -> set[str]:

@@ -59,10 +59,10 @@ class SkippingLoop(asyncio.SelectorEventLoop):
     def _returned(self, _: "asyncio.Future[object]") -> None:
         self._outside -= 1
 
-    async def shutdown_default_executor(self) -> None:
-        """Wait for the threads."""
+    async def shutdown_default_executor(self, *longest: Any) -> None:
+        """Wait for the threads; since Python 3.12 a runner says for how long."""
         with self.outside():
-            await super().shutdown_default_executor()
+            await super().shutdown_default_executor(*longest)
 
     def waited(self, timeout: float | None, select: Callable[[float | None], Selected]) -> Selected:
         """What came from outside, at once or within a timeout that is waited for or skipped."""
