@@ -24,6 +24,16 @@ class NoetlError(Exception):
         self.hint = hint
         super().__init__(self.message)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """So that it passes from one process to another, whatever its class is made of."""
+        return _again, (type(self), self.args, vars(self))
+
+
+def _again(kind: type[NoetlError], args: tuple[Any, ...], fields: dict[str, Any]) -> NoetlError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(fields)
+    return error
+
 
 class PlaybookError(NoetlError):
     """The playbook has errors and was not run or registered."""

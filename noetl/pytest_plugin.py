@@ -108,7 +108,9 @@ def noetl_run(tmp_path: Path) -> "Callable[..., Result]":
     """`noetl.run` with a store of the test's own: nothing is kept in the project."""
     import noetl
 
-    def run(playbook: str | Path, /, workload: Mapping[str, Any] | None = None, **options: Any) -> "Result":
+    def run(
+        playbook: str | Path, /, workload: Mapping[str, object] | None = None, **options: Any
+    ) -> "Result":
         options.setdefault("store", tmp_path / ".noetl" / "noetl.db")
         return noetl.run(playbook, workload, **options)
 
@@ -122,7 +124,7 @@ class ToolHarness:
         self.lines: list[str] = []
 
     def __call__(
-        self, tool: str | Callable[..., object], values: Mapping[str, Any] | None = None, /, **options: Any
+        self, tool: str | Callable[..., object], values: Mapping[str, object] | None = None, /, **options: Any
     ) -> Any:
         """The answer of a tool to an input; raises noetl.Failed as a task would fail."""
         import noetl

@@ -11,10 +11,11 @@ from noetl.client.async_standing import AsyncStanding
 from noetl.client.execution import AsyncExecution, fetched
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.errors import NotFound, RequestError
-from noetl.json_value import Json
+from noetl.json_value import Json, JsonObject
 from noetl.ports.answers import ExecutionItem
 from noetl.ports.front import Ask, execution_row
 from noetl.ports.store import Find, PlaybookText
+from noetl.ports.values import from_python
 
 SUFFIXES = (".yaml", ".yml")
 PAGE = 200
@@ -56,11 +57,11 @@ class AsyncClient(AsyncStanding):
         self,
         playbook: str | Path,
         /,
-        workload: Mapping[str, Json] | None = None,
+        workload: Mapping[str, object] | None = None,
         *,
         version: int | None = None,
         idempotency_key: str | None = None,
-        **values: Json,
+        **values: object,
     ) -> AsyncExecution:
         """Start an execution of a registered playbook by its path, or of a file by its name.
 
@@ -68,7 +69,7 @@ class AsyncClient(AsyncStanding):
         """
         ask = Ask(
             version=version,
-            workload={**(workload or {}), **values},
+            workload=workload_of(workload, values),
             idempotency_key=idempotency_key,
             by="python",
         )
@@ -126,6 +127,13 @@ class AsyncClient(AsyncStanding):
     async def delete_playbook(self, path: str, version: int | None = None) -> int:
         """Take a playbook, or one version of it, off the catalog; how many versions."""
         return await self._front.delete_playbook(path, version)
+
+
+def workload_of(workload: Mapping[str, object] | None, values: Mapping[str, object]) -> JsonObject:
+    """What a playbook works on as plain JSON, the caller's own no more; ValueProblem names what cannot be."""
+    return {
+        name: from_python(value, f"workload.{name}") for name, value in {**(workload or {}), **values}.items()
+    }
 
 
 def name_playbook(ask: Ask, playbook: str | Path) -> None:

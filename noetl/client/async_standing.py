@@ -9,10 +9,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from noetl.adapters.http.front import HttpFront
 from noetl.client.execution import AsyncExecution
-from noetl.json_value import Json, JsonObject
+from noetl.json_value import JsonObject
 from noetl.ports.front import Front
 from noetl.ports.notification import Delivery, FindDeliveries
 from noetl.ports.tick import Backfill
+from noetl.ports.values import from_python
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -88,10 +89,10 @@ class AsyncStanding:
     arrivals = _of_front(Front.arrivals)
 
     async def run_trigger(
-        self, name: str, payload: Json = None, *, idempotency_key: str | None = None
+        self, name: str, payload: object = None, *, idempotency_key: str | None = None
     ) -> AsyncExecution:
         """Start what a trigger starts, with a payload."""
-        started = await self._front.fire_trigger(name, payload, key=idempotency_key)
+        started = await self._front.fire_trigger(name, from_python(payload, "payload"), key=idempotency_key)
         return AsyncExecution(self._front, started.execution_id, started.path)
 
     # Who is told
@@ -128,9 +129,11 @@ class AsyncStanding:
     credential = _of_front(Front.credential)
     delete_credential = _of_front(Front.delete_credential)
 
-    async def put_credential(self, name: str, material: Mapping[str, Json]) -> None:
+    async def put_credential(self, name: str, material: Mapping[str, object]) -> None:
         """Keep a credential, sealed; its values never come back."""
-        await self._front.put_credential(name, dict(material))
+        await self._front.put_credential(
+            name, {key: from_python(value, key) for key, value in material.items()}
+        )
 
     async def rotate_credentials(self) -> int:
         """Seal every credential with the newest key; how many."""

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from noetl import settings
-from noetl.client.async_client import name_playbook
+from noetl.client.async_client import name_playbook, workload_of
 from noetl.client.execution import GOING_ON, result_of
 from noetl.client.loop_thread import LoopThread
 from noetl.client.result import Result
 from noetl.core.message import Control
 from noetl.errors import BackendError, Conflict
-from noetl.json_value import Json
 from noetl.ports.answers import ExecutionAnswer
 from noetl.ports.front import Ask
 from noetl.wiring.embedded import Embedded, guest, swept
@@ -29,16 +28,16 @@ CHECK_S = 0.5  # trouble of work that nobody waits for is looked for so often
 async def arun(
     playbook: str | Path,
     /,
-    workload: Mapping[str, Json] | None = None,
+    workload: Mapping[str, object] | None = None,
     *,
     store: str | Path | None = None,
     idempotency_key: str | None = None,
     timeout: float | None = None,  # noqa: ASYNC109 - an execution that is out of time is cancelled in its log
     check: bool = True,
-    **values: Json,
+    **values: object,
 ) -> Result:
     """Run a playbook to its end in this process, in the running event loop; as `run` otherwise."""
-    ask = Ask(workload={**(workload or {}), **values}, idempotency_key=idempotency_key, by=BY)
+    ask = Ask(workload=workload_of(workload, values), idempotency_key=idempotency_key, by=BY)
     name_playbook(ask, playbook)
     async with _engine(store) as engine:
         started = await engine.front.start(ask)
@@ -63,13 +62,13 @@ async def aresume(
 def run(
     playbook: str | Path,
     /,
-    workload: Mapping[str, Json] | None = None,
+    workload: Mapping[str, object] | None = None,
     *,
     store: str | Path | None = None,
     idempotency_key: str | None = None,
     timeout: float | None = None,
     check: bool = True,
-    **values: Json,
+    **values: object,
 ) -> Result:
     """Run a playbook, by its file or its path in the catalog, to its end in this process.
 

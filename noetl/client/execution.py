@@ -14,6 +14,7 @@ from noetl.json_value import Json, JsonObject
 from noetl.ports.answers import DiffAnswer, ExecutionAnswer, LogLine, StateAnswer, WhyAnswer
 from noetl.ports.front import FindLines, Front, Started
 from noetl.ports.store import PlaybookText
+from noetl.ports.values import from_python
 
 WAIT_S = 30.0  # a server is asked again after so long
 GOING_ON = ("pending", "running", "waiting")
@@ -146,9 +147,9 @@ class AsyncExecution:
         """Let it go on after a pause."""
         await self._control(Control("resume", _BY))
 
-    async def signal(self, name: str, payload: Json = None) -> None:
+    async def signal(self, name: str, payload: object = None) -> None:
         """Send a signal, such as an approval, to whatever waits for it."""
-        await self._control(Control("signal", _BY, name=name, payload=payload))
+        await self._control(Control("signal", _BY, name=name, payload=from_python(payload, "payload")))
 
     async def release(self) -> None:
         """Let it go on after it was stuck."""

@@ -10,6 +10,7 @@ from noetl.json_value import Json
 from noetl.ports.call import Call, Resources
 from noetl.ports.envelope import Failed
 from noetl.ports.tool import Tool, invoke
+from noetl.ports.values import from_python
 from noetl.tools.parts.function import tool_of
 from noetl.wiring.payloads import StoredPayloads
 
@@ -18,12 +19,12 @@ NO_EXECUTION = "0" * 32
 
 def call_tool(
     tool: str | Callable[..., object],
-    values: Mapping[str, Json] | None = None,
+    values: Mapping[str, object] | None = None,
     /,
     *,
     idempotency_key: str = "test",
     attempt: int = 1,
-    auth: Mapping[str, Json] | None = None,
+    auth: Mapping[str, object] | None = None,
     log: Callable[[str], None] = print,
 ) -> Any:
     """The answer of a tool to an input, both as a playbook has them; raises Failed as a task would fail.
@@ -36,10 +37,12 @@ def call_tool(
         raise RequestError(f"{tool!r} is no tool", hint="put @noetl.tool above the function")
     payloads = StoredPayloads(MemoryResults(lambda: 0), NO_EXECUTION)
     call = Call(payloads, Resources(), "test", "test", made.kind.name, attempt, idempotency_key)
-    call.auth, call.output = auth, _Lines(log)
+    given = {name: from_python(value, name) for name, value in (values or {}).items()}
+    call.auth = None if auth is None else {name: from_python(value, name) for name, value in auth.items()}
+    call.output = _Lines(log)
     thread = LoopThread("noetl-tool")
     try:
-        return thread.run(_answer(made, values or {}, call))
+        return thread.run(_answer(made, given, call))
     finally:
         thread.close()
 

@@ -9,7 +9,7 @@ import datetime
 import decimal
 import math
 from collections.abc import Iterable, Mapping
-from typing import overload
+from typing import Any, overload
 
 import msgspec
 
@@ -17,6 +17,14 @@ from noetl.errors import NoetlError
 from noetl.json_value import Json, JsonObject
 
 _DEPTH_MAX = 200
+_KEPT = (bytes, bytearray, decimal.Decimal, datetime.date, datetime.time, datetime.timedelta)
+_SAY_IT = (
+    "to_pylist",
+    "to_dicts",
+    "tolist",
+    "model_dump",
+    "__fspath__",
+)  # of libraries; of paths
 _INT_EXPONENT_MAX = 40  # a numeric like 1E+100000 stays text instead of becoming a huge integer
 
 
@@ -35,6 +43,35 @@ def to_json(value: object, path: str = "$") -> Json: ...
 def to_json(value: object, path: str = "$") -> Json:
     """The value as plain JSON; raises ValueProblem naming the place of what cannot be one."""
     return _convert(value, path, 0)
+
+
+def from_python(value: object, path: str = "$") -> Json:
+    """A value of a program as plain JSON: also dataclasses, enums, arrays and frames of libraries."""
+    try:
+        plain: object = msgspec.to_builtins(value, builtin_types=_KEPT, enc_hook=_of_library)
+    except TypeError as problem:
+        hint = "make it mappings, lists, texts or numbers"
+        raise ValueProblem(f"the value at {path} has no JSON form: {problem}", hint=hint) from None
+    return to_json(plain, path)
+
+
+def _of_library(value: Any) -> object:
+    """What a value of a class of its own says of itself; the libraries are not imported for that."""
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat() if value == value else None  # pandas has a moment that is none
+    for plain in (str, int, float):
+        if isinstance(value, plain):
+            return plain(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "notna") and hasattr(value, "astype"):  # of pandas, where a gap is not a number
+        value = value.astype(object).where(value.notna(), None)
+        if hasattr(value, "columns"):
+            return value.to_dict(orient="records")
+    for name in _SAY_IT:
+        if callable(said := getattr(value, name, None)):
+            return said()
+    raise TypeError(f"it is a {type(value).__name__}")
 
 
 def _convert(value: object, path: str, depth: int) -> Json:

@@ -1,20 +1,23 @@
 """Playbooks run in the caller's own process: durable, resumable, and without a trace on that process."""
 
 import asyncio
+import datetime
 import gc
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 import noetl
-from noetl.errors import Conflict, NotFound, PlaybookError
+from noetl.errors import Conflict, MissingExtra, NotFound, PlaybookError
 
 HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\n"
 HELLO = f"""{HEAD}metadata: {{name: hello, path: client/hello}}
@@ -48,6 +51,44 @@ def test_a_playbook_runs_in_this_process(hello: Path) -> None:
     result = noetl.run("hello.yaml", name="Ann")
     assert (result.output, result.ok) == ("hello Ann", True)
     assert noetl.run(hello, {"name": "Bob"}).output == "hello Bob"
+
+
+def test_what_it_works_on_is_plain_json_and_no_more_the_callers(hello: Path) -> None:
+    names = ["Ann"]
+    asked = noetl.run(
+        "hello.yaml", {"name": names}, at=datetime.date(2026, 1, 31), cost=Decimal("1.5"), of=Path("x")
+    )
+    workload = json.loads(
+        subprocess.run(
+            [sys.executable, "-m", "noetl.cli", "execution", "show", asked.execution_id, "--json"],
+            capture_output=True, text=True, check=True,
+        ).stdout
+    )["workload"]  # fmt: skip
+    assert workload == {"name": ["Ann"], "at": "2026-01-31", "cost": 1.5, "of": "x"}
+    for value, says in (
+        (object(), "at workload.name has no JSON form"),
+        (float("nan"), "workload.name is nan"),
+    ):
+        with pytest.raises(noetl.NoetlError, match=says):
+            noetl.run("hello.yaml", name=value)
+
+
+def test_problems_pass_from_one_process_to_another(hello: Path) -> None:
+    with pytest.raises(noetl.ExecutionFailed) as failed:
+        noetl.run("hello.yaml", {"name": {}}, timeout=60, store=_failing(hello))
+    problems = [
+        failed.value,
+        MissingExtra("asyncpg", "postgres"),
+        noetl.Failed("busy", "not now", retryable=True),
+    ]
+    for problem in problems:
+        again = pickle.loads(pickle.dumps(problem))
+        assert (type(again), str(again), vars(again)) == (type(problem), str(problem), vars(problem))
+
+
+def _failing(hello: Path) -> str:
+    hello.write_text(HELLO.replace("result = f'hello {name}'", "raise ValueError(name)"))
+    return "memory://"
 
 
 def test_what_ran_is_in_the_log_of_the_project(hello: Path) -> None:
