@@ -36,6 +36,7 @@ BROAD_EXCEPT_ALLOWED = {
     "noetl/worker/python/log_levels.py": "the author's formatter: what it raises is handled as logging does",
     "noetl/worker/toolbox.py": "the one tool call: an unexpected exception becomes an output",
     "noetl/tools/parts/function.py": "somebody's function: whatever it raises becomes an error with a kind",
+    "noetl/tools/parts/own_thread.py": "as above: what would end a thread without a word ends a call",
     "noetl/tools/parts/added_tools.py": "somebody's module: whatever it raises is told with its name",
     "noetl/tools/parts/transfer_delta.py": "the library raises plain exceptions, which are told apart inside",
     "noetl/tools/parts/transfer_batches.py": "the library raises plain exceptions: the source says what of",

@@ -17,7 +17,7 @@ from noetl.errors import InvariantViolation, NoetlError
 from noetl.json_value import Json, JsonObject
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, error
-from noetl.ports.values import ValueProblem
+from noetl.ports.values import ValueProblem, from_python
 
 Run = Callable[[Any, Call], Awaitable[Envelope]]  # of the struct that its own kind reads
 S = TypeVar("S", bound=msgspec.Struct)
@@ -105,11 +105,21 @@ def _fields(struct: type[msgspec.Struct] | None) -> dict[str, Field]:
         return {}
     fields = {}
     for info in msgspec.structs.fields(struct):
-        default = None if info.default is msgspec.NODEFAULT else info.default
         fields[info.encode_name] = Field(
-            info.encode_name, info.type, info.required, sentence_of(info.type), default
+            info.encode_name, info.type, info.required, sentence_of(info.type), _default(info)
         )
     return fields
+
+
+def _default(info: msgspec.structs.FieldInfo) -> Json:
+    """What holds without an input, as JSON; None too where that says nothing, as an empty list."""
+    value = None if info.default is msgspec.NODEFAULT else info.default
+    if info.default_factory is not msgspec.NODEFAULT:
+        value = info.default_factory() or None
+    try:
+        return from_python(value)
+    except ValueProblem:
+        return None
 
 
 def sentence_of(annotation: object) -> str:

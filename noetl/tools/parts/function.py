@@ -3,27 +3,22 @@
 Sync functions run in a thread of their own, async ones in the worker's loop.
 """
 
-import datetime
-import decimal
 import inspect
 import re
-import threading
 import traceback
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, get_type_hints, overload
-
-import msgspec
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from noetl.errors import NoetlError
-from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
 from noetl.ports.tool import KindFields, Tool, define
-from noetl.ports.values import ValueProblem, to_json
-from noetl.tools.parts.signature import Signature, read_signature
+from noetl.ports.values import from_python
+from noetl.tools.parts.own_thread import OwnThread, left
+from noetl.tools.parts.signature import Signature, hints_of, read_signature
 from noetl.tools.parts.tool_context import Answer, ToolContext
 
 if TYPE_CHECKING:
@@ -34,7 +29,7 @@ MARK = "__noetl_tool__"
 NO_KINDS: Mapping[type[Exception], str] = MappingProxyType({})
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 FRAMES = 10
-CONVERTED_LATER = (bytes, bytearray, decimal.Decimal, datetime.date, datetime.time, datetime.timedelta)
+OURS = __file__.rpartition("/")[0]  # frames of these files say nothing to who wrote a tool
 _ARGUMENT = re.compile(r"\s*(\w+)(?: \(.*?\))?: (.+)")
 
 
@@ -69,6 +64,9 @@ def tool(
     `retryable`: exceptions after which a retry may help. `errors`: the error kinds of exceptions. `returns`:
     what the answer is, in words. `example`: a playbook that uses the kind.
     """
+
+    if isinstance(function, str):
+        raise TypeError(f"a tool kind gets another name by @noetl.tool(name={function!r})")
 
     def make(function: Function) -> Function:
         called = name or function.__name__
@@ -105,7 +103,7 @@ def _documentation(function: Callable[..., object]) -> tuple[str, Mapping[str, s
 
 def _returns(function: Callable[..., object]) -> str:
     """The keys of the answer, where its annotation names them."""
-    answer = get_type_hints(function).get("return")
+    answer = hints_of(function.__name__, function).get("return")
     keyed = isinstance(answer, type) and answer is not Answer
     names = getattr(answer, "__annotations__", {}) if keyed else {}
     return f"`{{{', '.join(names)}}}`" if names else ""
@@ -122,70 +120,71 @@ class _Caller:
     signature: Signature
 
     async def run(self, given: Any, call: Call) -> Envelope:
-        values = self.signature.arguments(given, call)
+        import asyncio
+
+        loop = None if self._awaited else asyncio.get_running_loop()
+        values, context = self._with_context(self.signature.arguments(given, call), call, loop)
         try:
-            if inspect.iscoroutinefunction(self.function):
-                answer = await self.function(**self._with_context(values, call, call.log))
-            else:
-                answer = await self._in_thread(values, call)
+            answer = await self._answer(values, call)
         except NoetlError:
             raise
+        except asyncio.CancelledError:
+            context.cancelled.set()
+            raise
+        except SystemExit as problem:
+            raise self._failed(left(problem)) from None
         except Exception as problem:
             raise self._failed(problem) from None
         if isinstance(answer, Answer):
-            return ok(_as_json(answer.data), **({} if answer.ref is None else {"ref": answer.ref}))
-        return ok(_as_json(answer))
+            data = from_python(answer.data, "answer")
+            return ok(data, **({} if answer.ref is None else {"ref": answer.ref}))
+        return ok(from_python(answer, "answer"))
+
+    @property
+    def _awaited(self) -> bool:
+        return inspect.iscoroutinefunction(self.function) or inspect.isasyncgenfunction(self.function)
+
+    async def _answer(self, values: Mapping[str, Any], call: Call) -> object:
+        """What the function returns, or all that it yields."""
+        from noetl.tools.parts.yielded import gathered, in_thread
+
+        if inspect.isasyncgenfunction(self.function):
+            async with aclosing(self.function(**values)) as items:
+                return await gathered(items, call)
+        if self._awaited:
+            return await self.function(**values)
+        thread = OwnThread(f"tool {self.name}")
+        if inspect.isgeneratorfunction(self.function):
+            async with aclosing(in_thread(self.function(**values), thread, self._raised)) as items:
+                return await gathered(items, call)
+        try:
+            answer, problem = await thread.outcome(lambda: self.function(**values))
+        finally:
+            thread.end()
+        if problem is not None:
+            raise self._raised(problem)
+        return await answer if inspect.iscoroutine(answer) else answer
 
     def _with_context(
-        self,
-        values: Mapping[str, Any],
-        call: Call,
-        log: Callable[[str], None],
-        loop: "AbstractEventLoop | None" = None,
-    ) -> dict[str, Any]:
-        if self.signature.context is None:
-            return dict(values)
+        self, values: Mapping[str, Any], call: Call, loop: "AbstractEventLoop | None"
+    ) -> tuple[Mapping[str, Any], ToolContext]:
+        """The arguments, and the context, which is one of them where the function asks for it."""
+
+        def log(line: str) -> None:
+            if loop is None:
+                call.log(line)
+                return
+            with suppress(RuntimeError):  # the worker is gone
+                loop.call_soon_threadsafe(call.log, line)
+
         place = (call.execution_id, call.step, call.task, call.attempt, call.idempotency_key)
         context = ToolContext(*place, call.auth, log, call=call, loop=loop)
-        return {**values, self.signature.context: context}
+        asked = self.signature.context
+        return (values if asked is None else {**values, asked: context}), context
 
-    async def _in_thread(self, values: Mapping[str, Any], call: Call) -> object:
-        """What the function answers; when the call is cancelled, it is told so and nobody waits for it."""
-        import asyncio
-
-        loop = asyncio.get_running_loop()
-        ended: asyncio.Future[tuple[object, Exception | None]] = loop.create_future()
-
-        def back(function: Callable[..., object], *arguments: object) -> None:
-            with suppress(RuntimeError):  # the worker is gone
-                loop.call_soon_threadsafe(function, *arguments)
-
-        def end(outcome: tuple[object, Exception | None]) -> None:
-            if not ended.done():
-                ended.set_result(outcome)
-
-        given = self._with_context(values, call, lambda line: back(call.log, line), loop)
-        work = threading.Thread(
-            target=lambda: back(end, self._outcome(given)), name=f"tool {self.name}", daemon=True
-        )
-        work.start()
-        try:
-            answer, problem = await ended
-        except asyncio.CancelledError:
-            if self.signature.context is not None:
-                given[self.signature.context].cancelled.set()
-            raise
-        if problem is None:
-            return answer
-        raise problem if isinstance(problem, NoetlError) else self._failed(problem)
-
-    def _outcome(self, given: Mapping[str, Any]) -> tuple[object, Exception | None]:
-        try:
-            return self.function(**given), None
-        except Exception as problem:
-            return None, problem
-        except SystemExit as problem:
-            return None, RuntimeError(f"it left with sys.exit({problem.code!r})")
+    def _raised(self, problem: Exception) -> Exception:
+        """What it raised, as what ends the call: no StopIteration, which cannot leave a coroutine."""
+        return problem if isinstance(problem, NoetlError) else self._failed(problem)
 
     def _failed(self, problem: Exception) -> Failed:
         usual = {ConnectionError: "connect", TimeoutError: "timeout"}
@@ -194,7 +193,7 @@ class _Caller:
         passing = next(kinds, None)
         kind = next(named, None) or passing or self.name
         frames = traceback.extract_tb(problem.__traceback__)
-        own = [frame for frame in frames if frame.filename != __file__][-FRAMES:]
+        own = [frame for frame in frames if frame.filename.rpartition("/")[0] != OURS][-FRAMES:]
         return Failed(
             kind,
             f"{type(problem).__name__}: {problem}",
@@ -202,12 +201,3 @@ class _Caller:
             retryable=passing is not None or isinstance(problem, self.retryable),
             details={"traceback": "".join(traceback.format_list(own))},
         )
-
-
-def _as_json(answer: object) -> Json:
-    try:
-        plain: object = msgspec.to_builtins(answer, builtin_types=CONVERTED_LATER)
-    except TypeError as problem:
-        hint = "return mappings, lists, texts or numbers"
-        raise ValueProblem(f"the answer has no JSON form: {problem}", hint=hint) from None
-    return to_json(plain)

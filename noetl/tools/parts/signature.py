@@ -2,8 +2,10 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Annotated, Any, get_type_hints
+from functools import partial
+from typing import Annotated, Any, get_args, get_type_hints
 
 import msgspec
 
@@ -49,6 +51,7 @@ class _Reading:
     open: bool = False
 
     def take(self, parameter: inspect.Parameter, hint: Any) -> None:
+        hint = _of_a_class(hint)
         classes = _OF_A_CLASS if isinstance(hint, type) else ()
         if (kind := next((each for each in classes[::-1] if issubclass(hint, each)), None)) is not None:
             if kind in self.of_a_class:
@@ -61,13 +64,15 @@ class _Reading:
         else:
             sentence = sentence_of(hint) or self.sentences.get(parameter.name, "")
             default = msgspec.NODEFAULT if parameter.default is parameter.empty else parameter.default
+            if isinstance(default, list | dict | set):  # each call gets one of its own
+                default = msgspec.field(default_factory=partial(deepcopy, default))
             hint = Annotated[hint, doc(sentence)] if sentence else hint
             self.fields.append((parameter.name, hint, default))
 
 
 def read_signature(name: str, function: Callable[..., object], sentences: Mapping[str, str]) -> Signature:
     """The parameters of a function; TypeError says which one no input can be given to."""
-    hints = get_type_hints(function, include_extras=True)
+    hints = hints_of(name, function)
     seen = _Reading(name, sentences)
     for parameter in inspect.signature(function).parameters.values():
         seen.take(parameter, hints.get(parameter.name, Any))
@@ -82,8 +87,27 @@ def read_signature(name: str, function: Callable[..., object], sentences: Mappin
     return Signature(struct, knobs, whole, spec, context, seen.open)
 
 
-def _check(name: str, struct: type[msgspec.Struct]) -> None:
+def hints_of(name: str, function: Callable[..., object]) -> dict[str, Any]:
+    """The annotations of a function; NameError says whose cannot be read."""
     try:
-        msgspec.json.schema(struct)
-    except TypeError as problem:
-        raise TypeError(f"{name}: an input has a type that JSON has no form for: {problem}") from None
+        return get_type_hints(function, include_extras=True)
+    except NameError as problem:
+        message = f"{name}: {problem}: what an annotation names is imported also when the program runs"
+        raise NameError(message) from None
+
+
+def _of_a_class(hint: Any) -> Any:
+    """A class of ours that may be left out, as that class: it is always given."""
+    some = [each for each in get_args(hint) if each is not type(None)]
+    alone = len(some) == 1 and isinstance(some[0], type) and issubclass(some[0], _OF_A_CLASS)
+    return some[0] if alone and len(get_args(hint)) == 2 else hint
+
+
+def _check(name: str, struct: type[msgspec.Struct]) -> None:
+    for info in msgspec.structs.fields(struct):
+        try:
+            msgspec.json.schema(info.type)
+        except TypeError as problem:
+            said = str(problem).rpartition("\n")[2]  # how to tell the library more is nothing for a tool
+            message = f"{name}: the input {info.name!r} has a type that JSON has no form for: {said}"
+            raise TypeError(message) from None

@@ -235,6 +235,95 @@ def test_an_answer_without_a_json_form_is_an_error_of_its_value(answer):
     assert failed.value.kind == "value"
 
 
+def test_values_of_data_libraries_go_as_json():
+    import numpy
+    import pandas
+    import polars
+
+    answers = {
+        "frame": pandas.DataFrame({"at": [pandas.Timestamp("2026-01-31"), None], "n": [1.5, None]}),
+        "polars": polars.DataFrame({"n": [1, 2]}),
+        "series": pandas.Series([1.0, None]),
+        "array": numpy.array([[1, 2], [3, 4]]),
+        "number": numpy.float64(0.5),
+        "moment": pandas.Timestamp("2026-01-31"),
+        "none": pandas.NaT,
+        "place": Path("a/b"),
+    }
+
+    @noetl.tool
+    def give() -> Any:
+        return answers
+
+    assert noetl.call_tool(give) == {
+        "frame": [{"at": "2026-01-31T00:00:00", "n": 1.5}, {"at": None, "n": None}],
+        "polars": [{"n": 1}, {"n": 2}],
+        "series": [1.0, None],
+        "array": [[1, 2], [3, 4]],
+        "number": 0.5,
+        "moment": "2026-01-31T00:00:00",
+        "none": None,
+        "place": "a/b",
+    }
+
+
+@pytest.mark.parametrize("problem", [KeyboardInterrupt, GeneratorExit, pytest.fail.Exception])
+def test_what_would_end_a_program_ends_only_its_call(problem):
+    @noetl.tool
+    def end() -> None:
+        raise problem("no more")
+
+    with pytest.raises(noetl.Failed, match=f"it ended with {problem.__name__}: no more") as failed:
+        noetl.call_tool(end)
+    assert 'raise problem("no more")' in failed.value.output["error"]["details"]["traceback"]
+
+
+def test_an_async_function_that_leaves_ends_only_its_call():
+    @noetl.tool
+    async def leave() -> None:
+        raise SystemExit(3)
+
+    with pytest.raises(noetl.Failed, match="it left with"):
+        noetl.call_tool(leave)
+
+
+def test_defaults_are_shown_as_json_and_each_call_has_its_own():
+    @noetl.tool
+    def plan(
+        places: list[str] = ["here"],  # noqa: B006 - what is tested
+        place: Place = Place("x"),  # noqa: B008 - as above
+        colour: Colour = Colour.RED,
+        day: datetime.date = datetime.date(2026, 1, 31),
+        context: noetl.ToolContext | None = None,
+    ) -> Any:
+        places.append("there")
+        return [places, context is not None]
+
+    assert {name: field.default for name, field in made(plan).kind.inputs.items()} == {
+        "places": ["here"],
+        "place": {"name": "x", "at": [0.0, 0.0]},
+        "colour": "red",
+        "day": "2026-01-31",
+    }
+    assert [noetl.call_tool(plan) for _ in range(2)] == [[["here", "there"], True]] * 2
+
+
+def test_a_refusal_names_the_kind_and_the_input():
+    def strange(text: str, event: threading.Event):
+        return text, event
+
+    def unknown(place: "Nowhere"):  # type: ignore[name-defined]  # noqa: F821
+        return place
+
+    with pytest.raises(TypeError, match=r"^strange: the input 'event' .*Event'> is not supported$"):
+        noetl.tool(strange)
+    with pytest.raises(NameError, match=r"^unknown: name 'Nowhere' is not defined: what"):
+        noetl.tool(unknown)
+    named: Any = "price"
+    with pytest.raises(TypeError, match=r"@noetl.tool\(name='price'\)"):
+        noetl.tool(named)
+
+
 def test_what_cannot_be_a_kind_is_refused_where_it_is_written():
     def positional(text, /):
         return text
