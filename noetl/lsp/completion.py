@@ -14,6 +14,7 @@ from noetl.lsp.cursor import Cursor, cursor_at, template_before
 from noetl.lsp.names import Owner
 from noetl.lsp.schema_reader import SchemaReader
 
+CLAIM = "claim"  # readable in the task that claims the rows of a loop
 What = Literal["key", "word", "name", "filter"]
 _PATH = re.compile(r"((?:[\w.]|\[\d+\])*)$")
 _FILTER = re.compile(r"\|\s*(\w*)$")
@@ -24,6 +25,9 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "error": "kind, message, retryable, details",
         "ref": "where a large payload is",
         "meta": "attempts, times, sizes",
+        "loop": "how the loop ended: total, done, failed, skipped",
+        "http": "what an HTTP request got beside its data: status, headers, url",
+        "pg": "what PostgreSQL said beside its rows: code, sqlstate, message",
     },
     "event": {
         "name": "step.done, step.failed, loop.done",
@@ -38,6 +42,21 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "code": "as the tool has it: a status, an exception, an SQL state",
         "retryable": "whether it may go well the next time",
         "details": "what else the tool said",
+    },
+    "output.loop": {
+        "total": "how many iterations there were",
+        "done": "how many went well",
+        "failed": "how many failed",
+        "skipped": "how many were not begun",
+        "errors": "the first errors",
+    },
+    "output.http": {"status": "", "headers": "by lower-case name", "url": "", "request_id": ""},
+    "output.pg": {"code": "", "sqlstate": "", "message": ""},
+    CLAIM: {
+        "key": "names this claim, also when it is made again",
+        "batch": "how many rows are asked for",
+        "number": "which claim, from 1",
+        "last": "the last row of the batch before",
     },
     TRIGGER: dict.fromkeys(sorted(TRIGGER_FIELDS), ""),
 }
@@ -58,8 +77,10 @@ SCOPE_MEANINGS = {
     "output": "what the task or step answered",
     "event": "how the step before ended",
     "keychain": "secrets by name",
+    CLAIM: "of a loop that claims its rows",
     TRIGGER: "what started the execution",
 }
+FUNCTIONS = {"range": "numbers, as in range(3)", "dict": "a mapping, as in dict(a=1)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +173,9 @@ def _in_template(typed: str, root: Value, line: int) -> list[Completion]:
 def _first(root: Value, owner: Owner | None, line: int) -> Mapping[str, str]:
     labels = [] if owner is None else names.finished_labels(owner, line)
     scopes = {name: SCOPE_MEANINGS.get(name, "") for name in sorted({*SCOPES - ENGINE, TRIGGER})}
-    return {**dict.fromkeys(labels, "a task before this one"), **names.step_names(root), **scopes}
+    claims = {CLAIM: SCOPE_MEANINGS[CLAIM]} if owner is not None and names.claims(owner) else {}
+    before = dict.fromkeys(labels, "a task before this one")
+    return {**before, **names.step_names(root), **scopes, **claims, **FUNCTIONS}
 
 
 def _fields(way: list[str], root: Value, owner: Owner | None, line: int) -> Mapping[str, str]:
@@ -164,20 +187,31 @@ def _fields(way: list[str], root: Value, owner: Owner | None, line: int) -> Mapp
         return _below(names.written_names(root, "ctx"), rest)
     if owner is not None and first == "step":
         return _below(names.written_names(owner.body, "step"), rest)
+    if first == "iter":
+        return _of_iteration(rest, root, owner)
     if rest:
-        return FIELDS.get(".".join(way), {}) or _of_secret(way, root)
+        envelope = ".".join(("output", *rest)) if _of_result(first, root, owner, line) else ".".join(way)
+        return FIELDS.get(envelope, {}) or _of_secret(way, root)
     return _of_scope(first, root, owner) or _of_result(first, root, owner, line)
 
 
 def _of_scope(scope: str, root: Value, owner: Owner | None) -> Mapping[str, str]:
     if scope == "keychain":
         return names.secret_names(root)
-    if scope == "iter":
-        return {**dict.fromkeys(names.iterator_names(root), "the item"), **_OF_ITERATION}
     if scope == "input" and owner is not None:
         given = owner.body.get("input")
         return {key: _shown(item) for key, item in given.items()} if isinstance(given, Map) else {}
     return FIELDS.get(scope, {})
+
+
+def _of_iteration(rest: list[str], root: Value, owner: Owner | None) -> Mapping[str, str]:
+    """What an iteration has: its item, what it wrote, and the same of the one around it."""
+    while rest[:1] == ["parent"]:
+        rest = rest[1:]
+    if rest:
+        return names.item_fields(root, rest) or _below(names.written_names(root, "iter"), rest)
+    written = _below(names.written_names(root if owner is None else owner.body, "iter"), [])
+    return {**written, **dict.fromkeys(names.iterator_names(root), "the item"), **_OF_ITERATION}
 
 
 def _of_result(name: str, root: Value, owner: Owner | None, line: int) -> Mapping[str, str]:

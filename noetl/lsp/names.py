@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from noetl.dsl.grammar.task import SUGAR
 from noetl.dsl.yaml.tree import Map, Seq, Value
 
+_OF_WORKLOAD = re.compile(r"\{\{\s*workload\.([\w.]+)\s*\}\}")
 _WRITTEN = re.compile(r"^(ctx|step|iter)\.([\w.]+)$")
 
 
@@ -58,16 +60,37 @@ def labels(step: Map) -> list[str]:
 
 
 def tasks(step: Map) -> list[Map]:
-    """The tasks of a step, sugar not looked into."""
+    """The tasks of a step with those inside of them, in the order of the document."""
     tool = step.get("tool")
-    listed = tool if isinstance(tool, Seq) else [tool]
-    return [item for item in listed if isinstance(item, Map)]
+    return _with_inner(tool if isinstance(tool, Seq) else [tool])
+
+
+def _with_inner(listed: Value) -> list[Map]:
+    found: list[Map] = []
+    for task in listed if isinstance(listed, list) else [listed]:
+        if isinstance(task, Map):
+            found += [task, *_inner(task)]
+    return found
+
+
+def _inner(task: Map) -> list[Map]:
+    """The tasks that a `while`, `until`, `choose` or `paginate` repeats or chooses from."""
+    bodies = [task[key] for key in SUGAR if key in task]
+    branches = [branch for body in bodies for branch in (body if isinstance(body, Seq) else [body])]
+    return [
+        inner
+        for branch in branches
+        if isinstance(branch, Map)
+        for key in ("do", "then", "else", "each")
+        for inner in _with_inner(branch.get(key))
+    ]
 
 
 def finished_labels(owner: Owner, line: int) -> list[str]:
-    """The labels of the tasks before the one that a line belongs to."""
-    before = [task for task in tasks(owner.body) if task.mark.line - 1 <= line][:-1]
-    return [task["name"] for task in before if isinstance(task.get("name"), str)]
+    """The labels of the tasks before the one that a line belongs to, those around it left out."""
+    before = [task for task in tasks(owner.body) if task.mark.line - 1 <= line]
+    done = [task for task in before[:-1] if not any(inner is before[-1] for inner in _inner(task))]
+    return [task["name"] for task in done if isinstance(task.get("name"), str)]
 
 
 def block_names(root: Value) -> dict[str, str]:
@@ -94,10 +117,7 @@ def secret_names(root: Value) -> dict[str, str]:
 
 def workload_at(root: Value, way: list[str]) -> Value:
     """What the workload has at the end of a way."""
-    value = root.get("workload") if isinstance(root, Map) else None
-    for part in way:
-        value = value.get(part) if isinstance(value, Map) else None
-    return value
+    return _at(root, ["workload", *way])
 
 
 def written_names(value: Value, scope: str) -> Iterator[str]:
@@ -113,13 +133,46 @@ def written_names(value: Value, scope: str) -> Iterator[str]:
             yield from written_names(item, scope)
 
 
-def iterator_names(value: Value) -> Iterator[str]:
-    """Every name that a loop gives its item."""
+def loops(value: Value) -> Iterator[Map]:
+    """Every loop, those inside loops too."""
     if isinstance(value, Map):
-        for key, item in value.items():
-            if key == "iterator" and isinstance(item, str):
-                yield item
-            yield from iterator_names(item)
+        if isinstance(value.get("iterator"), str):
+            yield value
+        for item in value.values():
+            yield from loops(item)
     elif isinstance(value, Seq):
         for item in value:
-            yield from iterator_names(item)
+            yield from loops(item)
+
+
+def iterator_names(root: Value) -> list[str]:
+    """Every name that a loop gives its item."""
+    return [loop["iterator"] for loop in loops(root)]
+
+
+def claims(owner: Owner) -> bool:
+    """Whether a loop of it claims its rows."""
+    return any(isinstance(loop.get("in"), Map) and "claim" in loop["in"] for loop in loops(owner.body))
+
+
+def item_fields(root: Value, way: list[str]) -> dict[str, str]:
+    """What the items of a loop have, where they are written out in the loop or in the workload."""
+    fields: dict[str, str] = {}
+    for loop in loops(root):
+        if loop["iterator"] == way[0]:
+            items = _written_out(loop.get("in"), root)
+            for item in items if isinstance(items, Seq) else []:
+                below = _at(item, way[1:])
+                fields |= dict.fromkeys(below, "of an item") if isinstance(below, Map) else {}
+    return fields
+
+
+def _written_out(value: Value, root: Value) -> Value:
+    named = _OF_WORKLOAD.fullmatch(value) if isinstance(value, str) else None
+    return value if named is None else workload_at(root, named[1].split("."))
+
+
+def _at(value: Value, way: list[str]) -> Value:
+    for part in way:
+        value = value.get(part) if isinstance(value, Map) else None
+    return value

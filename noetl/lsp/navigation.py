@@ -14,6 +14,7 @@ from noetl.dsl.templates.syntax import tokens
 from noetl.dsl.yaml.source import parse
 from noetl.dsl.yaml.tree import Map, Seq, Value
 from noetl.lsp import names
+from noetl.lsp.declarations import declaration
 from noetl.lsp.hover import word_at
 
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
@@ -43,16 +44,22 @@ class Symbol:
 def definition(lines: Sequence[str], line: int, column: int) -> Place | None:
     """Where the name under the cursor is defined."""
     target = _target(lines, line, column)
-    marks = [] if target is None else _defined(target)
-    return _place(lines, marks[0], target.name) if target is not None and marks else None
+    if target is not None:
+        return next((_place(lines, mark, target.name) for mark in _defined(target)), None)
+    mark = declaration(lines, parse("\n".join(lines)).tree, line, column)
+    return None if mark is None else Place(mark.line - 1, mark.column - 1, 0)
 
 
-def occurrences(lines: Sequence[str], line: int, column: int) -> list[Place]:
-    """Every place where the step or label under the cursor is named."""
+def occurrences(lines: Sequence[str], line: int, column: int, *, defined: bool = True) -> list[Place]:
+    """Every place where the step or label under the cursor is named, with where it is defined."""
     target = _target(lines, line, column)
     if target is None:
         return []
-    marks = [*_defined(target), *_uses(target)]
+    return _places(lines, target, defined=defined)
+
+
+def _places(lines: Sequence[str], target: "_Target", *, defined: bool) -> list[Place]:
+    marks = [*(_defined(target) if defined else ()), *_uses(target)]
     written = [place for mark in marks if (place := _place(lines, mark, target.name)) is not None]
     return sorted({*written, *_in_templates(lines, target)}, key=lambda place: (place.line, place.column))
 
@@ -82,20 +89,25 @@ class _Target:
 
 
 def _target(lines: Sequence[str], line: int, column: int) -> _Target | None:
+    """The step or label that is named under the cursor; the same word elsewhere is none."""
     word, root = word_at(lines[line], column), parse("\n".join(lines)).tree
+    for target in _called(word, lines, root, line):
+        places = _places(lines, target, defined=True)
+        if any(one.line == line and one.column <= column <= one.column + one.length for one in places):
+            return target
+    return None
+
+
+def _called(word: str, lines: Sequence[str], root: Value, line: int) -> Iterator[_Target]:
+    """The step of a name, and the label that those of its owner's lines may mean."""
     steps, owner = names.step_names(root), names.owner_around(root, line)
     if word in steps:
         own = [_lines_of(lines, root, one) for one in names.owners(root) if word in names.labels(one.body)]
         readers = frozenset(range(len(lines))).difference(*own)  # there the label hides the step
-        step = _Target("step", word, root, None, frozenset(steps), readers)
-        here = [_place(lines, mark, word) for mark in (*_defined(step), *_uses(step))]
-        named = any(one is not None and one.line == line and one.column <= column for one in here)
-        if line in readers or named:
-            return step
-    if owner is None or word not in names.labels(owner.body):
-        return None
-    beside = frozenset(names.labels(owner.body))
-    return _Target("label", word, root, owner.body, beside, frozenset(_lines_of(lines, root, owner)))
+        yield _Target("step", word, root, None, frozenset(steps), readers)
+    if owner is not None and word in names.labels(owner.body):
+        beside = frozenset(names.labels(owner.body))
+        yield _Target("label", word, root, owner.body, beside, frozenset(_lines_of(lines, root, owner)))
 
 
 def _lines_of(lines: Sequence[str], root: Value, owner: names.Owner) -> range:
@@ -123,9 +135,9 @@ def symbols(lines: Sequence[str]) -> list[Symbol]:
     """The steps of a document with their tasks, for outlines and folding."""
     found = names.steps(parse("\n".join(lines)).tree)
     begins = [step.mark.line - 1 for step in found]
-    end = _end_of_section(lines, begins[-1]) if begins else len(lines)
+    ends = [*begins[1:], *(_end_of_section(lines, last) for last in begins[-1:])]
     result = []
-    for step, first, after in zip(found, begins, [*begins[1:], end], strict=True):
+    for step, first, after in zip(found, begins, ends, strict=True):
         last = _last_line(lines, first, after)
         inner = tuple(
             Symbol(str(task.get("name") or task.get("kind") or "task"), str(task.get("kind") or ""), at, at)
@@ -155,8 +167,8 @@ def _label_marks(owner: Map, name: str) -> list[Mark]:
 
 def _arcs(root: Value) -> Iterator[Map]:
     for step in names.steps(root):
-        router = step.get("next")
-        arcs = router.get("arcs") if isinstance(router, Map) else None
+        router = step.get("next")  # older playbooks have the arcs themselves there
+        arcs = router.get("arcs") if isinstance(router, Map) else router
         yield from (arc for arc in arcs if isinstance(arc, Map)) if isinstance(arcs, Seq) else ()
 
 

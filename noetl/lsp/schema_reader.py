@@ -40,7 +40,7 @@ class SchemaReader:
         words: dict[str, str] = {}
         for schema in schemas:
             for part in self._applied(schema, data):
-                listed = part.get("enum", [part["const"]] if "const" in part else [])
+                listed = part.get("enum", [part["const"]] if "const" in part else part.get("examples", []))
                 meanings = part.get("enumDescriptions", [part.get("description", "")] * len(listed))
                 words |= {
                     word: meaning

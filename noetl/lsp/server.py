@@ -11,7 +11,8 @@ from typing import Protocol
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
-from pygls.workspace import TextDocument
+from pygls.uris import to_fs_path
+from pygls.workspace import Workspace
 
 from noetl import __version__
 from noetl.drawings import svg
@@ -21,11 +22,12 @@ from noetl.dsl.load import Loaded
 from noetl.dsl.net.diagram import Sketch, graph, sketch
 from noetl.dsl.tool_kind import Kinds
 from noetl.dsl.yaml.source import parse
-from noetl.errors import NoetlError, PlaybookError
+from noetl.errors import NoetlError
 from noetl.lsp import completion, hover, navigation, quick_fixes
 from noetl.lsp.last_value import Look, expression_at, mapping_before, nothing_seen, path_of, shown
 from noetl.lsp.navigation import Place, Symbol
 from noetl.lsp.schema_reader import SchemaReader
+from noetl.lsp.texts import Text, beginning
 
 Check = Callable[[str], Loaded | None]  # None: the text is not that of a playbook
 Enter = Callable[[str], None]  # the folder that the editor has opened: its settings and tools are meant
@@ -58,7 +60,9 @@ class PlaybookServer(LanguageServer):
     def __init__(self, check: Check, kinds: Callable[[], Kinds], look: Look) -> None:
         super().__init__("noetl", __version__)
         self._check, self._kinds, self.look = check, kinds, look
+        self._texts: dict[str, Text] = {}
         self._waiting: dict[str, asyncio.TimerHandle] = {}
+        self._complaint: str | None = None  # what keeps playbooks from being checked, as it was told
 
     @cached_property
     def kinds(self) -> Kinds:
@@ -70,88 +74,114 @@ class PlaybookServer(LanguageServer):
         """The schema of the language, built when it is first asked."""
         return SchemaReader(playbook_schema(self.kinds))
 
+    def text(self, uri: str) -> Text:
+        """A text as it is in the editor, or else as it is in its file."""
+        return self._texts.get(uri) or self._beginning(self.workspace.get_text_document(uri).source)
+
+    def _beginning(self, source: str, version: int | None = None) -> Text:
+        return beginning(source, version, self.workspace.position_encoding)
+
     def lines(self, document: types.TextDocumentIdentifier) -> list[str]:
         """The lines of an open text."""
-        return self.workspace.get_text_document(document.uri).source.split("\n")
+        return self.text(document.uri).lines
 
     def place(self, params: "AtPlace") -> tuple[list[str], int, int]:
-        """The lines of a text, and where in them: an editor may count other units than characters."""
-        document = self.workspace.get_text_document(params.text_document.uri)
-        at = document.position_codec.position_from_client_units(document.lines, params.position)
-        return self.lines(params.text_document), at.line, at.character
+        """The lines of a text, and where in them."""
+        text = self.text(params.text_document.uri)
+        return text.lines, *text.place(params.position)
 
     def range(self, uri: str, place: Place) -> types.Range:
-        """A place in the units of the editor."""
-        document = self.workspace.get_text_document(uri)
-        return document.position_codec.range_to_client_units(document.lines, range_of(place))
+        """A place as the editor counts."""
+        text = self.text(uri)
+        end = text.position(place.line, place.column + place.length)
+        return types.Range(text.position(place.line, place.column), end)
 
-    def loaded(self, document: TextDocument) -> Loaded | None:
-        """What an open text means, and what is wrong with it; None of what is no playbook."""
-        return self._check(document.source)
+    def checked(self, uri: str) -> Loaded | None:
+        """What an open text means, and what is wrong with it; None of what cannot be checked."""
+        try:
+            checked = self._check(self.text(uri).source)
+        except NoetlError as problem:  # a tool of the project that cannot be loaded, say
+            self.complain(problem)
+            return None
+        if checked is not None:
+            self._complaint = None
+        return checked
+
+    def findings(self, source: str) -> tuple[Diagnostic, ...]:
+        """What would be wrong with a text."""
+        checked = self._check(source)
+        return () if checked is None else checked.diagnostics
 
     def helps(self, document: types.TextDocumentIdentifier) -> bool:
         """Whether a text is a playbook, or may become one: most YAML that an editor opens is neither."""
-        text = self.workspace.get_text_document(document.uri).source
-        return len(text.split()) <= BEGINNING_WORDS or self._check(text) is not None
+        begun = len(self.text(document.uri).source.split(maxsplit=BEGINNING_WORDS)) <= BEGINNING_WORDS
+        return begun or self.checked(document.uri) is not None
 
-    def changed(self, uri: str) -> None:
+    def opened(self, item: types.TextDocumentItem) -> None:
+        """Say at once what is wrong with a text."""
+        self._texts[item.uri] = self._beginning(item.text, item.version)
+        self.tell(item.uri)
+
+    def changed(self, params: types.DidChangeTextDocumentParams) -> None:
         """Tell what is wrong once the typing pauses."""
-        timer = self._waiting.pop(uri, None)
-        if timer is not None:
-            timer.cancel()
+        uri, version = params.text_document.uri, params.text_document.version
+        text = self.text(uri)
+        for change in params.content_changes:
+            text = text.changed(change, version)
+        self._texts[uri] = text
+        self._stop_waiting(uri)
         self._waiting[uri] = asyncio.get_running_loop().call_later(TYPING_S, self.tell, uri)
 
     def tell(self, uri: str) -> None:
         """Say everything that is wrong with a text."""
-        self._waiting.pop(uri, None)
-        document = self.workspace.get_text_document(uri)
-        lines = document.source.split("\n")
-        try:
-            loaded = self.loaded(document)
-        except NoetlError as problem:  # a tool of the project that cannot be loaded, say
-            self.complain(problem)
-            return
-        findings = [] if loaded is None else [diagnostic(finding, lines) for finding in loaded.diagnostics]
+        self._stop_waiting(uri)
+        checked = self.checked(uri)
+        findings = () if checked is None else checked.diagnostics
+        told = [self.diagnostic(finding, uri) for finding in findings]
+        version = self.text(uri).version
         self.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(uri=uri, diagnostics=findings, version=document.version)
+            types.PublishDiagnosticsParams(uri=uri, diagnostics=told, version=version)
+        )
+
+    def diagnostic(self, finding: Diagnostic, uri: str) -> types.Diagnostic:
+        """A finding in the protocol's words; it stands under the whole word."""
+        lines = self.text(uri).lines
+        text = lines[finding.line - 1] if finding.line <= len(lines) else ""
+        word = hover.word_at(text, finding.column - 1)
+        message = finding.message if finding.hint is None else f"{finding.message}\n{finding.hint}"
+        return types.Diagnostic(
+            range=self.range(uri, Place(finding.line - 1, finding.column - 1, max(1, len(word)))),
+            message=message,
+            severity=SEVERITIES[finding.severity],
+            code=finding.code,
+            source="noetl",
         )
 
     def complain(self, problem: NoetlError) -> None:
-        """Say in the editor what keeps playbooks from being checked."""
+        """Say in the editor, once, what keeps playbooks from being checked."""
         text = problem.message if problem.hint is None else f"{problem.message}. {problem.hint}"
-        self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"noetl: {text}"))
+        if text != self._complaint:
+            self._complaint = text
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"noetl: {text}"))
 
     def forget(self, uri: str) -> None:
         """A text is closed: nothing is wrong with it any more."""
+        self._stop_waiting(uri)
+        self._texts.pop(uri, None)
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=[]))
+
+    def _stop_waiting(self, uri: str) -> None:
         timer = self._waiting.pop(uri, None)
         if timer is not None:
             timer.cancel()
-        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=[]))
 
 
-def diagnostic(finding: Diagnostic, lines: list[str]) -> types.Diagnostic:
-    """A finding in the protocol's words; it stands under the whole word."""
-    text = lines[finding.line - 1] if finding.line <= len(lines) else ""
-    word = hover.word_at(text, finding.column - 1)
-    message = finding.message if finding.hint is None else f"{finding.message}\n{finding.hint}"
-    return types.Diagnostic(
-        range=range_of(Place(finding.line - 1, finding.column - 1, max(1, len(word)))),
-        message=message,
-        severity=SEVERITIES[finding.severity],
-        code=finding.code,
-        source="noetl",
+def _symbol(server: PlaybookServer, uri: str, symbol: Symbol, kind: types.SymbolKind) -> types.DocumentSymbol:
+    text = server.text(uri)
+    whole = types.Range(
+        types.Position(symbol.first, 0), text.position(symbol.last, len(text.lines[symbol.last]))
     )
-
-
-def range_of(place: Place) -> types.Range:
-    return types.Range(
-        types.Position(place.line, place.column), types.Position(place.line, place.column + place.length)
-    )
-
-
-def _symbol(symbol: Symbol, lines: list[str], kind: types.SymbolKind) -> types.DocumentSymbol:
-    whole = types.Range(types.Position(symbol.first, 0), types.Position(symbol.last, len(lines[symbol.last])))
-    inner = [_symbol(task, lines, types.SymbolKind.Function) for task in symbol.inner]
+    inner = [_symbol(server, uri, task, types.SymbolKind.Function) for task in symbol.inner]
     return types.DocumentSymbol(symbol.name, kind, whole, whole, symbol.detail or None, children=inner)
 
 
@@ -163,8 +193,9 @@ def language_server(
 
     @server.feature(types.INITIALIZE)
     def opened(params: types.InitializeParams) -> None:
-        if server.workspace.root_path:
-            enter(server.workspace.root_path)
+        folder = _folder(server.workspace)
+        if folder is not None:
+            enter(folder)
 
     _follow_texts(server)
     _propose(server)
@@ -174,14 +205,21 @@ def language_server(
     return server
 
 
+def _folder(workspace: Workspace) -> str | None:
+    """The folder that is open, the first one where there are several."""
+    if workspace.root_path:
+        return str(workspace.root_path)
+    return next((to_fs_path(folder.uri) for folder in workspace.folders.values()), None)
+
+
 def _follow_texts(server: PlaybookServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:
-        server.tell(params.text_document.uri)
+        server.opened(params.text_document)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: types.DidChangeTextDocumentParams) -> None:
-        server.changed(params.text_document.uri)
+        server.changed(params)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseTextDocumentParams) -> None:
@@ -245,7 +283,8 @@ def _navigate(server: PlaybookServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_REFERENCES)
     def used(params: types.ReferenceParams) -> list[types.Location]:
-        places, uri = navigation.occurrences(*server.place(params)), params.text_document.uri
+        uri, defined = params.text_document.uri, params.context.include_declaration
+        places = navigation.occurrences(*server.place(params), defined=defined)
         return [types.Location(uri, server.range(uri, place)) for place in places]
 
     @server.feature(types.TEXT_DOCUMENT_RENAME)
@@ -259,8 +298,8 @@ def _navigate(server: PlaybookServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def outline(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
-        lines = server.lines(params.text_document)
-        return [_symbol(step, lines, types.SymbolKind.Class) for step in navigation.symbols(lines)]
+        uri, steps = params.text_document.uri, navigation.symbols(server.lines(params.text_document))
+        return [_symbol(server, uri, step, types.SymbolKind.Class) for step in steps]
 
     @server.feature(types.TEXT_DOCUMENT_FOLDING_RANGE)
     def folds(params: types.FoldingRangeParams) -> list[types.FoldingRange]:
@@ -272,22 +311,24 @@ def _repair(server: PlaybookServer) -> None:
     options = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
-    def fixes(params: types.CodeActionParams) -> list[types.CodeAction]:
-        uri, lines = params.text_document.uri, server.lines(params.text_document)
+    def repairs(params: types.CodeActionParams) -> list[types.CodeAction]:
+        uri, only = params.text_document.uri, params.context.only
+        if only is not None and not {types.CodeActionKind.QuickFix, types.CodeActionKind.Empty} & {*only}:
+            return []
         within = range(params.range.start.line, params.range.end.line + 1)
-        loaded = server.loaded(server.workspace.get_text_document(uri))
-        found = () if loaded is None else loaded.diagnostics
-        actions = [
-            _action(uri, finding, lines, server.kinds) for finding in found if finding.line - 1 in within
-        ]
-        unique = {action.title: action for action in actions if action is not None}
+        checked = server.checked(uri)
+        if checked is None:
+            return []
+        found = [finding for finding in checked.diagnostics if finding.line - 1 in within]
+        fixes = quick_fixes.quick_fixes(found, server.text(uri).lines, server.kinds, server.findings)
+        unique = {fix.title: _action(server, uri, finding, fix) for finding, fix in fixes}
         return list(unique.values())
 
 
 def _draw(server: PlaybookServer) -> None:
     def drawing(uri: str) -> Sketch | None:
-        loaded = server.loaded(server.workspace.get_text_document(uri))
-        playbook = None if loaded is None else loaded.playbook
+        checked = server.checked(uri)
+        playbook = None if checked is None else checked.playbook
         return sketch(playbook) if playbook is not None and playbook.steps else None
 
     @server.command(GRAPH)
@@ -303,18 +344,15 @@ def _draw(server: PlaybookServer) -> None:
         return None if drawn is None else svg.render(drawn)
 
 
-def _action(uri: str, finding: Diagnostic, lines: list[str], kinds: Kinds) -> types.CodeAction | None:
-    try:
-        fix = quick_fixes.quick_fix(finding, lines, kinds)
-    except PlaybookError:  # no YAML yet: nothing to rewrite
-        return None
-    if fix is None:
-        return None
-    whole = types.Range(types.Position(0, 0), types.Position(len(lines), 0))
-    edit = types.TextEdit(whole if fix.place is None else range_of(fix.place), fix.text)
+def _action(
+    server: PlaybookServer, uri: str, finding: Diagnostic, fix: quick_fixes.QuickFix
+) -> types.CodeAction:
+    text = server.text(uri)
+    whole = types.Range(types.Position(0, 0), text.position(len(text.lines), 0))
+    edit = types.TextEdit(whole if fix.place is None else server.range(uri, fix.place), fix.text)
     return types.CodeAction(
         title=fix.title,
         kind=types.CodeActionKind.QuickFix,
-        diagnostics=[diagnostic(finding, lines)],
+        diagnostics=[server.diagnostic(finding, uri)],
         edit=types.WorkspaceEdit(changes={uri: [edit]}),
     )

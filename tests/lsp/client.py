@@ -10,14 +10,16 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from lsprotocol.types import Range
+
 PATIENCE_S = 60.0
 
 
 class Editor:
     """One conversation with `noetl lsp`."""
 
-    def __init__(self, folder: Path, opened: Path | None = None) -> None:
-        """Start the server in a folder, and tell it which folder is open."""
+    def __init__(self, folder: Path, opened: Path | None = None, encodings: list[str] | None = None) -> None:
+        """Start the server in a folder, and tell it which folder is open and how columns may be counted."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("NOETL_")}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "noetl", "lsp"],
@@ -34,7 +36,8 @@ class Editor:
         self._told: list[Any] = []
         threading.Thread(target=self._read, daemon=True).start()
         root = None if opened is None else opened.as_uri()
-        self.capabilities = self.ask("initialize", {"processId": None, "rootUri": root, "capabilities": {}})
+        able = {} if encodings is None else {"general": {"positionEncodings": encodings}}
+        self.capabilities = self.ask("initialize", {"processId": None, "rootUri": root, "capabilities": able})
         self.tell("initialized", {})
 
     def _read(self) -> None:
@@ -93,6 +96,10 @@ class Editor:
                     return str(message["params"]["message"])
             self._told.append(self._messages.get(timeout=PATIENCE_S))
 
+    def told(self, method: str) -> list[Any]:
+        """What the server has said of itself and nobody has asked for yet."""
+        return [message for message in self._told if message.get("method") == method]
+
     def close(self) -> int:
         """End the conversation; the exit code."""
         self.ask("shutdown", None)
@@ -118,6 +125,18 @@ class Book:
             {
                 "textDocument": {"uri": self.uri, "version": self.version},
                 "contentChanges": [{"text": text}],
+            },
+        )
+
+    def edit(self, span: Range, put: str, after: str) -> None:
+        """Put a text in place of another; what the whole text is then."""
+        start, end = ({"line": at.line, "character": at.character} for at in (span.start, span.end))
+        self.version, self.text = self.version + 1, after
+        self.editor.tell(
+            "textDocument/didChange",
+            {
+                "textDocument": {"uri": self.uri, "version": self.version},
+                "contentChanges": [{"range": {"start": start, "end": end}, "text": put}],
             },
         )
 

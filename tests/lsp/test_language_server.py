@@ -4,50 +4,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.acceptance.running import audit_all
+from tests.lsp.books import BOOK, in_characters
 from tests.lsp.client import Editor
-
-BOOK = """\
-apiVersion: noetl.io/v2
-kind: Playbook
-metadata: {name: book, path: tests/book}
-keychain:
-  - {name: warehouse, kind: postgres_credential, credential: warehouse}
-workload: {api_url: "http://127.0.0.1:1", shop: {city: Oslo}}
-workflow:
-  - step: fetch
-    desc: Reads the orders.
-    tool:
-      - name: orders
-        kind: http
-        input: {url: "{{ workload.api_url }}/orders"}
-        spec:
-          policy:
-            rules:
-              - when: "{{ output.status == 'error' }}"
-                then: {do: jump, to: orders}
-              - else:
-                  then: {do: continue}
-      - name: keep
-        kind: python
-        input: {rows: "{{ orders.data }}", code: "result = len(rows)"}
-        set: {ctx.rows: "{{ output.data }}"}
-    next: {arcs: [{step: report, when: "{{ event.ok }}"}]}
-  - step: report
-    tool: {kind: noop, output: "{{ ctx.rows }} of {{ fetch.data }} 🍵 {{ fetch.data }}"}
-"""
-
-
-@pytest.fixture(scope="module")
-def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
-    editor = Editor(tmp_path_factory.mktemp("project"))
-    yield editor
-    assert editor.close() == 0
 
 
 def test_findings_come_as_one_types_and_go_when_they_are_mended(editor: Editor) -> None:
@@ -67,11 +30,22 @@ def test_other_yaml_is_left_alone(editor: Editor) -> None:
     assert compose.findings() == []
     assert compose.proposals("    image|: nginx") == {}
     assert compose.hover("    ima|ge: nginx") == ""
+    document = {"textDocument": {"uri": compose.uri}}
+    assert editor.ask("textDocument/documentSymbol", document) == []
+    assert editor.ask("textDocument/foldingRange", document) == []
 
 
 def test_a_text_that_has_hardly_begun_is_helped(editor: Editor) -> None:
     book = editor.open("api", "file:///new.yaml")
     assert "apiVersion" in book.proposals("api|")
+
+
+def test_an_empty_last_line_is_a_place_of_its_own(editor: Editor) -> None:
+    book = editor.open("apiVersion: noetl.io/v2\nkind: Playbook\n", "file:///last.yaml")
+    where = {"textDocument": {"uri": book.uri}, "position": {"line": 2, "character": 0}}
+    offered = {item["label"] for item in editor.ask("textDocument/completion", where)}
+    assert {"metadata", "workflow"} <= offered
+    assert "kind" not in offered
 
 
 def test_a_text_that_is_no_yaml_yet_has_a_finding_and_ends_nothing(editor: Editor) -> None:
@@ -174,6 +148,10 @@ workflow:
         ("keychain.key.", {"value"}),
         ("output.error.", {"kind", "message", "retryable"}),
         ("step.", {"kept"}),
+        ("rows.error.", {"kind", "message", "retryable"}),
+        ("output.http.", {"status", "headers"}),
+        ("output.loop.", {"total", "failed"}),
+        ("ra", {"range"}),
     ],
 )
 def test_labels_and_fields_are_offered_where_they_can_be_read(
@@ -183,6 +161,91 @@ def test_labels_and_fields_are_offered_where_they_can_be_read(
     offered = book.proposals(f'kind: noop\n        output: "{{{{ {typed}|')
     assert wanted <= offered.keys()
     assert not {"keep", "net", "_task"} & offered.keys()  # not finished yet, of a block, of the engine
+
+
+LOOPS = """\
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: loops, path: tests/loops}
+keychain:
+  - {name: queue, kind: bearer, token: "{{ keychain.queue }}"}
+workbook:
+  price: {tool: {kind: noop}}
+workload: {orders: [{id: 1, shop: {city: Oslo}}]}
+workflow:
+  - step: take
+    loop:
+      in: {claim: {kind: http, auth: queue, input: {method: GET, url: "https://q/{{ claim.key }}"}}, until: empty}
+      iterator: row
+    tool:
+      - name: rounds
+        until:
+          when: "{{ poll.data }}"
+          do:
+            - {name: poll, kind: noop, output: "{{ iter.seen }}", set: {iter.seen: true, ctx.last: 1}}
+      - {name: price, kind: workbook, block: price}
+  - step: ship
+    loop: {in: "{{ workload.orders }}", iterator: order}
+    tool: {kind: noop, output: "{{ iter.order.shop.city }} {{ ctx.last }} {{ workload.orders }}"}
+"""
+
+
+@pytest.mark.parametrize(
+    "text, cursor, wanted",
+    [
+        ("claim.key", "q/{{ |", {"claim", "workload"}),
+        ("claim.key", "q/{{ claim.|", {"key", "batch", "last"}),
+        ("GET", "{method: |", {"GET", "POST"}),
+        ("iter.seen }}", "{{ iter.|", {"seen", "row", "index"}),
+        ("iter.order.shop.city", "{{ iter.order.|", {"id", "shop"}),
+        ("iter.order.shop.city", "{{ iter.order.shop.|", {"city"}),
+    ],
+)
+def test_what_a_loop_brings_is_offered(editor: Editor, text: str, cursor: str, wanted: set[str]) -> None:
+    typed = cursor.removesuffix("|").rpartition("{{ ")[2].rpartition("method: ")[2]
+    end = " }}" if text.endswith("}}") else ""
+    book = editor.open(LOOPS.replace(text, f"{typed}{end}", 1), f"file:///loops-{len(text)}-{cursor}.yaml")
+    assert wanted <= book.proposals(cursor).keys()
+
+
+@pytest.mark.parametrize(
+    "cursor, declared",
+    [
+        ("auth: que|ue", "|queue, kind"),
+        ("block: pri|ce", "|price: {tool"),
+        ("{{ ctx.la|st }}", "|ctx.last: 1"),
+        ("}} {{ workload.ord|ers", "|orders: ["),
+        ("{{ keychain.que|ue", "|queue, kind"),
+        ("{{ iter.se|en", "|iter.seen: true"),
+        ("kind: no|op", None),
+    ],
+)
+def test_one_can_go_to_what_is_declared(editor: Editor, cursor: str, declared: str | None) -> None:
+    book = editor.open(LOOPS, f"file:///declared-{cursor}.yaml")
+    place = editor.ask("textDocument/definition", book.at(cursor))
+    assert (place and place["range"]["start"]) == (declared and book.at(declared)["position"])
+
+
+def test_a_label_inside_of_another_task_is_renamed(editor: Editor) -> None:
+    book = editor.open(LOOPS, "file:///inner.yaml")
+    edit = editor.ask("textDocument/rename", {**book.at("{name: po|ll"), "newName": "asked"})
+    expected = LOOPS.replace("name: poll", "name: asked").replace("{{ poll.", "{{ asked.")
+    assert book.edited(edit["changes"][book.uri]) == expected
+
+
+def test_arcs_of_older_playbooks_are_renamed_with_their_step(editor: Editor) -> None:
+    older = BOOK.replace("next: {arcs: [{step: report", "next: [{step: report").replace('}"}]}', '}"}]')
+    book = editor.open(older, "file:///older-arcs.yaml")
+    edit = editor.ask("textDocument/rename", {**book.at("- step: rep|ort"), "newName": "tell"})
+    assert book.edited(edit["changes"][book.uri]) == older.replace("step: report", "step: tell")
+
+
+def test_references_are_told_with_or_without_the_definition(editor: Editor) -> None:
+    book = editor.open(BOOK, "file:///references.yaml")
+    for wanted, lines in ((True, [7, 24, 25]), (False, [24])):
+        asked = {**book.at("- step: rep|ort"), "context": {"includeDeclaration": wanted}}
+        found = [place["range"]["start"]["line"] for place in editor.ask("textDocument/references", asked)]
+        assert found == lines[1:] if wanted else lines
 
 
 def test_a_template_over_several_lines_is_one(editor: Editor) -> None:
@@ -254,7 +317,7 @@ def test_one_can_go_to_a_step_and_a_label(editor: Editor) -> None:
 def test_renaming_a_step_renames_it_everywhere(editor: Editor) -> None:
     book = editor.open(BOOK, "file:///rename.yaml")
     edit = editor.ask("textDocument/rename", {**book.at("- step: fe|tch"), "newName": "read_orders"})
-    text = book.edited(_in_utf16(edit["changes"][book.uri], BOOK))
+    text = book.edited(in_characters(edit["changes"][book.uri], BOOK))
     assert text == BOOK.replace("step: fetch", "step: read_orders").replace(
         "{{ fetch.data", "{{ read_orders.data"
     )
@@ -276,53 +339,6 @@ def test_a_name_that_no_template_could_read_is_refused(editor: Editor) -> None:
     book = editor.open(BOOK, "file:///bad.yaml")
     with pytest.raises(RuntimeError, match="is no name"):
         editor.ask("textDocument/rename", {**book.at("- step: fe|tch"), "newName": "two words"})
-
-
-def test_a_word_that_was_meant_is_one_click_away(editor: Editor) -> None:
-    book = editor.open(BOOK.replace("    desc: Reads", "    descc: Reads"), "file:///fix.yaml")
-    (finding,) = [one for one in book.findings() if one["code"] == "unknown-key"]
-    action, *_ = editor.ask(
-        "textDocument/codeAction",
-        {"textDocument": {"uri": book.uri}, "range": finding["range"], "context": {"diagnostics": [finding]}},
-    )
-    assert book.edited(action["edit"]["changes"][book.uri]) == BOOK
-
-
-@pytest.mark.parametrize(
-    "right, wrong, code",
-    [
-        ('when: "{{ event.ok }}"', "when: event.ok", "guard-without-template"),
-        ('"{{ ctx.rows }} of {{ fetch.data }} 🍵 {{ fetch.data }}"', None, "unquoted-template"),
-        ('{url: "{{ workload.api_url }}/orders"}', '{url: "{{ api_url }}/orders"}', "prefer-full-name"),
-    ],
-)
-def test_what_a_hint_says_to_write_is_one_click_away(
-    editor: Editor, right: str, wrong: str | None, code: str
-) -> None:
-    good = BOOK if wrong else BOOK.replace(right, '"{{ ctx.rows }}"')
-    bad = good.replace(right, wrong) if wrong else good.replace('"{{ ctx.rows }}"', "{{ ctx.rows }}")
-    book = editor.open(bad, f"file:///{code}.yaml")
-    (finding,) = [one for one in book.findings() if one["code"] == code]
-    action, *_ = editor.ask(
-        "textDocument/codeAction",
-        {"textDocument": {"uri": book.uri}, "range": finding["range"], "context": {"diagnostics": [finding]}},
-    )
-    assert book.edited(action["edit"]["changes"][book.uri]) == good
-
-
-def test_older_spellings_are_rewritten_with_one_click(editor: Editor) -> None:
-    older = BOOK.replace(
-        'input: {rows: "{{ orders.data }}", code: "result = len(rows)"}',
-        'input: {rows: "{{ orders.data }}"}\n        code: "result = len(rows)"',
-    )
-    book = editor.open(older, "file:///older.yaml")
-    (finding,) = [one for one in book.findings() if one["code"].startswith("deprecated")]
-    action, *_ = editor.ask(
-        "textDocument/codeAction",
-        {"textDocument": {"uri": book.uri}, "range": finding["range"], "context": {"diagnostics": [finding]}},
-    )
-    book.type(action["edit"]["changes"][book.uri][0]["newText"])
-    assert book.findings() == []
 
 
 def test_steps_are_the_outline_and_fold(editor: Editor) -> None:
@@ -363,17 +379,6 @@ def test_a_long_playbook_is_checked_within_moments(editor: Editor) -> None:
     book.type(text.replace("step: s250\n", "step: s25x\n"))
     assert {one["code"] for one in book.findings()} >= {"unknown-step"}
     assert time.monotonic() - began < 20
-
-
-def _in_utf16(edits: list[dict[str, object]], text: str) -> list[dict[str, object]]:
-    """Edits with their columns as characters: the protocol counts a character beyond the first plane twice."""
-    lines = text.split("\n")
-    for edit in edits:
-        for end in ("start", "end"):
-            place = edit["range"][end]  # type: ignore[index]
-            units = lines[place["line"]].encode("utf-16-le")[: 2 * place["character"]]
-            place["character"] = len(units.decode("utf-16-le"))
-    return edits
 
 
 RUN = """\
@@ -466,8 +471,14 @@ def test_a_tool_that_cannot_be_loaded_is_told_in_the_editor(tmp_path: Path) -> N
     (tmp_path / "noetl.toml").write_text('tools = ["weigh.py"]')
     (tmp_path / "weigh.py").write_text("import no_such_library")
     editor = Editor(tmp_path)
-    editor.open(WEIGHS)
+    book = editor.open(WEIGHS)
     said = editor.shown()
+    assert book.findings() == []
+    book.type(f"{WEIGHS}\n")  # is not told again with each letter
+    assert book.findings() == []
+    assert book.hover("kind: we|igh") == ""
+    assert book.proposals("kind: we|igh") == {}
+    assert editor.told("window/showMessage") == []
     assert "cannot load the tools of 'weigh.py'" in said
     assert "no_such_library" in said
     assert editor.close() == 0
