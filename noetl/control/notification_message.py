@@ -3,6 +3,7 @@
 Nothing is sent here, and no whole log is read: one that is told of may be long.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,9 @@ from noetl.ports.store import Store, Summary
 
 TEXT_LENGTH = 1000  # of an error's text
 STEPS_MOST = 3  # that are named of those that wait or run
+BODY_LENGTH = 300  # of what an address answered
 ROWS_MOST = 200  # that are looked through for the first iteration that failed
+_CODE_LINE = re.compile(r'^ *File "[^"]*", line (\d+)', re.MULTILINE)
 PageOf = Callable[[str], str | None]  # the address of an execution's page, where there are pages
 
 
@@ -125,11 +128,28 @@ def _add_detail(message: NotificationMessage, delivery: Delivery) -> None:
 
 
 def _first_error(error: dict[str, Any]) -> JsonObject:
+    """What went wrong and where; of an answer its beginning, of a traceback the last line of the author's."""
+    details: dict[str, Any] = error.get("details") or {}
+    lines = _CODE_LINE.findall(str(details.get("traceback") or ""))
+    known = {
+        "task": error.get("task") if error.get("task") != f"{error.get('step')}_task" else None,
+        "iteration": error.get("iteration"),
+        "line": int(lines[-1]) if lines else None,
+        "body": str(details.get("body") or "")[:BODY_LENGTH] or None,
+    }
     return {
         "kind": error.get("kind"),
         "message": str(error.get("message") or "")[:TEXT_LENGTH],
         "step": error.get("step"),
+        **{name: value for name, value in known.items() if value is not None},
     }
+
+
+def _error_words(error: JsonObject) -> str:
+    names = ("step", "task", "iteration", "line")
+    place = ", ".join(f"{name} {error[name]}" for name in names if error.get(name) is not None)
+    body = f": {error['body']}" if error.get("body") else ""
+    return f"{error['kind']}: {error['message']}{body}" + (f" ({place})" if place else "")
 
 
 def _sentence(message: NotificationMessage) -> str:
@@ -141,8 +161,7 @@ def _sentence(message: NotificationMessage) -> str:
         what = f"is late: it should have taken {(message.expected_ms or 0) / 1000:g} s"
     text = f"{message.path} {what}"
     if message.error is not None and message.event not in ("completed", "waiting"):
-        step = f" (step {message.error['step']})" if message.error["step"] else ""
-        text += f": {message.error['kind']}: {message.error['message']}{step}"
+        text += f": {_error_words(message.error)}"
     failed = (message.counts or {}).get("failed_iterations")
     if message.event in ("completed", "failed") and failed:
         before = "; before it " if message.event == "failed" else ", "

@@ -17,6 +17,7 @@ from noetl.json_value import JsonObject
 HOOKS = "/api/v1/hooks/"  # below it webhooks are called by their names
 NAME_PATTERN = "^[A-Za-z_][A-Za-z0-9_.-]{0,63}$"
 KEY_PATTERN = "^[A-Za-z_][A-Za-z0-9_]{0,63}$"
+SPANS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}  # the units of a length of time, in seconds
 EVERY_MOST_S = 366 * 24 * 3600
 CRON_LENGTH = 200
 SECRET_LEAST = 16
@@ -214,7 +215,13 @@ class ScheduleStore(ByName, Protocol):
 
 def span_ms(span: str) -> int:
     """A length of time in milliseconds."""
-    return int(span[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[span[-1]] * 1000
+    return int(span[:-1]) * SPANS[span[-1]] * 1000
+
+
+def span_text(seconds: int) -> str:
+    """A length of time as it is written, in the largest unit that it is a whole number of."""
+    unit = next(unit for unit, length in SPANS.items() if seconds % length == 0)
+    return f"{seconds // SPANS[unit]}{unit}"
 
 
 def schedule_facts(schedule: Schedule) -> JsonObject:

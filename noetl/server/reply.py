@@ -8,6 +8,7 @@ from fastapi import Request
 from starlette.responses import Response
 
 from noetl.ports.front import ServedFront
+from noetl.server.body_words import body_words
 from noetl.server.options import Options
 from noetl.server.problem import Problem
 
@@ -60,4 +61,4 @@ async def read(request: Request, shape: type[T], *, optional: bool = False) -> T
     try:
         return msgspec.json.decode(body, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Problem(400, f"the body does not fit: {error}", hint=SHAPES) from None
+        raise Problem(400, body_words(error, shape), hint=SHAPES) from None

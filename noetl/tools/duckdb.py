@@ -10,7 +10,8 @@ package `duckdb-extension-postgres-scanner`. Files named in the SQL text need th
 allowed folders; nothing is ever downloaded.
 
 A database file is open during a call only, because DuckDB lets one process at a time write it; a file that
-another process holds is error kind `duckdb` with `retryable: true`. Needs the extra `duckdb`.
+another process holds, or another call of this worker with other settings, is error kind `duckdb` with
+`retryable: true`. Needs the extra `duckdb`.
 """
 
 import os
@@ -89,6 +90,7 @@ class Knobs(StatementKnobs):
 
 
 FETCHED = 1000
+OPEN_ELSEWHERE = "another call of this worker has the file open with other settings (for reading only, say)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +249,8 @@ def failed(
     duckdb = driver()
     message = str(problem).partition("\n")[0]
     locked = isinstance(problem, duckdb.IOException) and "lock" in message.lower()
+    if isinstance(problem, duckdb.ConnectionException) and "different configuration" in message:
+        locked, message = True, OPEN_ELSEWHERE
     retryable = locked or isinstance(problem, duckdb.TransactionException)
     code = type(problem).__name__
     details = {"statement": max(number, 1), **in_duckdb(text, str(problem), *(statement or (text, 0)))}

@@ -4,7 +4,8 @@ A place is a table or query of `postgres`, `sqlite`, `duckdb` or `sql` (with `dr
 file, an object of an object store, or an address (`http`); files, objects and addresses hold `csv`, `jsonl`,
 `json` (a list of mappings) or `parquet`.
 `mapping` says which target column gets which source column; without it, columns keep their names. `append`
-adds rows, `replace` empties the target first, `upsert` replaces rows with the same `keys`.
+adds rows, `replace` empties the target first, `upsert` replaces rows with the same `keys`. Files and objects
+that hold `parquet` or `json` cannot be appended to once they are there: say `mode: replace`.
 
 A database target gets all rows in one transaction, and a file or object is put in place at the end: a
 transfer that fails, or whose worker is lost, leaves the target as it was and can be run again. A call that

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import uuid_utils
 
@@ -86,8 +87,10 @@ class Plane:
         """The request, refused when a keychain entry cannot be had."""
         missing = await self.keychain.check(program.playbook.keychain)
         if missing and start.problem is None:
-            message = "; ".join(missing.values())
-            start.problem = problem("keychain", message, names=sorted(missing))
+            message = "; ".join(error.message for error in missing.values())
+            hints = dict.fromkeys(error.hint for error in missing.values() if error.hint)
+            said: dict[str, Any] = {"hint": "; ".join(hints)} if hints else {}
+            start.problem = problem("keychain", message, names=sorted(missing), **said)
         return start
 
 

@@ -120,3 +120,31 @@ def test_an_extra_that_is_not_installed_is_named(
     )
     assert f"error[missing-extra]: {module} is not installed" in done.stderr, done.stderr
     assert f"PATH[{extra}]" in done.stderr
+
+
+@pytest.mark.anywhere
+def test_a_list_says_who_started_what_and_why_it_failed(noetl: Noetl) -> None:
+    name = f"bad-{noetl.folder.name}"
+    code = "raise ValueError('no rows\\nat all')"
+    bad = document(f"- {{step: go, tool: {{kind: python, input: {{code: {json.dumps(code)}}}}}}}", name=name)
+    (noetl.folder / "bad.yaml").write_text(bad)
+    assert noetl("run", "bad.yaml").returncode == 1
+    [row] = json.loads(noetl("execution", "list", "--path", f"tests/{name}", "--json").stdout)
+    line = noetl("execution", "list", "--path", f"tests/{name}").stdout
+    assert line.endswith(f"  tests/{name} v1  by {row['by']}  python: ValueError: no rows…\n")
+    for command in ("show", "why"):
+        said = noetl("execution", command, row["execution_id"])
+        assert said.returncode == 0
+        assert f"noetl execution retry {row['execution_id']}" in said.stderr
+
+
+@pytest.mark.anywhere
+def test_a_credential_that_is_missing_is_told_with_the_command_that_stores_it(noetl: Noetl) -> None:
+    entry = "{name: shop, kind: oauth2, token_url: 'https://x.example', client_id: a, client_secret: {credential: gone}}"
+    step = "- {step: go, tool: {kind: http, auth: shop, input: {url: 'https://x.example'}}}"
+    (noetl.folder / "shop.yaml").write_text(
+        document(step).replace("workflow:", f"keychain: [{entry}]\nworkflow:", 1)
+    )
+    said = noetl("run", "shop.yaml").stderr
+    assert "error[keychain]: there is no credential 'gone'" in said
+    assert "  hint   noetl credential set gone --value -" in said

@@ -67,7 +67,10 @@ def test_a_run_tells_before_it_ends_and_the_history_says_so(noetl: Noetl, hook: 
     assert "noetl notification test ops" in added.stderr
     assert noetl("run", "bad.yaml").returncode == 1
     [body] = hook.bodies
-    assert json.loads(body)["text"] == "etl/bad failed: python: ZeroDivisionError: division by zero (step go)"
+    assert (
+        json.loads(body)["text"]
+        == "etl/bad failed: python: ZeroDivisionError: division by zero (step go, line 1)"
+    )
     history = noetl("notification", "deliveries").stdout
     assert "ops  failed  etl/bad" in history
     assert "delivered 200" in history

@@ -37,7 +37,7 @@ _HINTS: tuple[tuple[type[BaseException], str], ...] = (
     (asyncpg.InsufficientPrivilegeError, "give the user of NOETL_STORE the rights of an owner there"),
     (asyncpg.ReadOnlySQLTransactionError, "name the primary server in NOETL_STORE, not a replica"),
     (asyncpg.UndefinedTableError, "noetl db migrate"),
-    (OSError, "check that the server runs and NOETL_STORE names it; the same may work later"),
+    (OSError, "check that PostgreSQL runs there, and that NOETL_STORE names it; the same may work later"),
 )
 
 

@@ -97,14 +97,14 @@ class Keychain:
         again = await asyncio.to_thread(lambda: self._sealer().wrap_again(name, sealed))
         return again == sealed or await self._store.reseal_secret(name, sealed, again)
 
-    async def check(self, entries: tuple[Secret, ...]) -> dict[str, str]:
+    async def check(self, entries: tuple[Secret, ...]) -> dict[str, NotFound]:
         """Entries that cannot be had, and why."""
         missing = {}
         for entry in entries:
             try:
                 await self.material(entries, entry.name)
             except NotFound as error:
-                missing[entry.name] = error.message
+                missing[entry.name] = error
         return missing
 
     async def text(self, source: Mapping[str, Json], what: str) -> str:

@@ -349,8 +349,10 @@ async def run(name: str, **choices: Unpack[options.OutputChoices]) -> int:
 
 
 def schedule_words(schedule: "Schedule") -> str:
+    from noetl.ports.schedule import span_text
+
     if schedule.cron is None:
-        return f"every {schedule.every_s} s"
+        return f"every {span_text(schedule.every_s or 1)}"
     return f"'{schedule.cron}' {schedule.timezone}"
 
 

@@ -18,6 +18,7 @@ TONES: dict[str, Tone] = {"completed": "good", "paused": "warning", "interrupted
 ENDED = ("completed", "failed", "cancelled")
 INPUT_CHARS = 600
 FAILURES_MAX = 10
+PLAIN = Paint(on=False)
 
 
 def compile_entry(entry: PlaybookText) -> Program:
@@ -34,15 +35,11 @@ def compile_entry(entry: PlaybookText) -> Program:
 
 def tally_lines(result: ExecutionAnswer, paint: Paint) -> list[str]:
     """One line that says how it went, one for each failure that an arc took."""
-    counts, failed = result["counts"], result["counts"].get("failed_iterations", 0)
-    parts = [counted(counts["steps"], "step"), counted(counts["tasks"], "task")]
-    if counts["iterations"]:
-        of_these = f" ({paint(f'{number(failed)} failed', 'warning')})" if failed else ""
-        parts.append(counted(counts["iterations"], "iteration") + of_these)
-    parts.append(counted(counts["events"], "event"))
+    failed = result["counts"].get("failed_iterations", 0)
     tone = TONES.get(result["status"], "error")
     word = "in" if result["status"] in ENDED else "after"
-    head = f"{paint(result['status'], tone)} {word} {duration(result['duration_ms'])}: {', '.join(parts)}"
+    took = duration(result["duration_ms"])
+    head = f"{paint(result['status'], tone)} {word} {took}: {tally(result['counts'], paint)}"
     lines = [head, *_failure_lines(result["failures"], result.get("failures_left_out", 0), paint)]
     if failed and result["status"] == "completed":
         retry_command = f"noetl execution retry {result['execution_id']}{server_flag()}"
@@ -50,6 +47,16 @@ def tally_lines(result: ExecutionAnswer, paint: Paint) -> list[str]:
             f"  {paint('=', 'info')} the failed {'one' if failed == 1 else 'ones'} alone: {retry_command}"
         )
     return lines
+
+
+def tally(counts: Mapping[str, int], paint: Paint = PLAIN) -> str:
+    """How much there was of each; of the iterations also how many their loop went on without."""
+    failed = counts.get("failed_iterations", 0)
+    parts = [counted(counts["steps"], "step"), counted(counts["tasks"], "task")]
+    if counts["iterations"]:
+        of_these = f" ({paint(f'{number(failed)} failed', 'warning')})" if failed else ""
+        parts.append(counted(counts["iterations"], "iteration") + of_these)
+    return ", ".join([*parts, counted(counts["events"], "event")])
 
 
 def failure_fate(failure: Failure) -> str:
@@ -80,12 +87,34 @@ def error_lines(error: Mapping[str, Json], execution_id: str, paint: Paint) -> l
     lines += detail_lines(error, "  ")
     step, server = error.get("step"), server_flag()
     asked = f" --step {step}" if step else ""
-    lines.append(f"  {paint('=', 'info')} try: noetl execution why {execution_id}{asked}{server}")
-    lines.append(f"         noetl execution retry {execution_id}{server}")
-    if step and error["kind"] != "cancelled":
-        fixed = f"noetl execution rerun {execution_id} --from {step} --playbook FILE{server}"
-        lines.append(f"         {fixed}  # the playbook, corrected")
-    return lines
+    why = f"noetl execution why {execution_id}{asked}{server}"
+    return lines + _tried([why, *ways_on(error, execution_id)], paint)
+
+
+def ways_on(error: Mapping[str, Json], execution_id: str) -> list[str]:
+    """The commands that go on from a failure."""
+    step, server = error.get("step"), server_flag()
+    retry = f"noetl execution retry {execution_id}{server}"
+    if not step or error["kind"] == "cancelled":
+        return [retry]
+    fixed = f"noetl execution rerun {execution_id} --from {step} --playbook FILE{server}"
+    return [retry, f"{fixed}  # the playbook, corrected"]
+
+
+def next_lines(result: ExecutionAnswer, paint: Paint = PLAIN) -> list[str]:
+    """What can be done next with an execution that failed or is under way."""
+    execution_id, status, server = result["execution_id"], result["status"], server_flag()
+    if status == "failed" and result["error"] is not None:
+        return _tried(ways_on(result["error"], execution_id), paint)
+    if status != "running":
+        return []
+    follow = f"noetl execution logs {execution_id} --follow{server}"
+    return _tried([follow, f"noetl execution cancel {execution_id}{server}"], paint)
+
+
+def _tried(commands: list[str], paint: Paint) -> list[str]:
+    first, *more = commands
+    return [f"  {paint('=', 'info')} try: {first}", *(f"         {command}" for command in more)]
 
 
 def flawed_lines(flawed: Mapping[str, LoopProgress], result: ExecutionAnswer, paint: Paint) -> list[str]:

@@ -12,6 +12,7 @@ from noetl.core.values.error_details import is_error
 from noetl.dsl.yaml.one_line import shortened
 
 SHOWN_CHARS = 80
+SAID_CHARS = 400
 _encode = msgspec.json.encode
 
 
@@ -77,8 +78,12 @@ def details(item: Mapping[str, Any] | None) -> list[tuple[str, list[str]]]:
     if is_error(inner):
         own = {name for name, _ in sections}
         sections += [(name, lines) for name, lines in details(inner) if name not in own]
-    sections += [(name, [value(rest[name])]) for name in _SAID if rest.get(name)]
+    sections += [(name, _said(rest[name])) for name in _SAID if rest.get(name)]
     return sections
+
+
+def _said(item: object) -> list[str]:
+    return _lines(shortened(item, SAID_CHARS)) if isinstance(item, str) else [value(item)]
 
 
 def _lines(text: object) -> list[str]:

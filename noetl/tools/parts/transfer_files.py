@@ -39,7 +39,10 @@ class FileWriter:
             )
         self.appends = mode == "append" and os.path.exists(path) and os.path.getsize(path) > 0
         if self.appends and self.form in ("json", "parquet"):
-            raise Failed("input", f"{self.form} cannot be appended to; use jsonl or csv, or mode: replace")
+            raise Failed(
+                "input",
+                f"{path} is there; {self.form} cannot be appended to: jsonl or csv can, mode: replace does",
+            )
         self.part = ""
         self.written = 0
         self.column_types: dict[str, str] = {}

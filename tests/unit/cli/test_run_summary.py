@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from noetl.cli.running.progress import Progress
-from noetl.cli.running.run_summary import error_lines, flawed_lines, tally_lines
+from noetl.cli.running.run_summary import error_lines, flawed_lines, next_lines, tally_lines
 from noetl.cli.terminal import Paint
 from noetl.core.event import Event
 
@@ -59,3 +59,22 @@ def test_a_failed_step_is_offered_the_way_on_with_a_corrected_playbook() -> None
     ]
     cancelled = error_lines({**error, "kind": "cancelled"}, "e1", Paint(False))
     assert cancelled[-1] == "         noetl execution retry e1"
+
+
+@pytest.mark.parametrize(
+    ("status", "step", "commands"),
+    [
+        ("failed", "load", ["retry e1", "rerun e1 --from load --playbook FILE  # the playbook, corrected"]),
+        ("failed", None, ["retry e1"]),
+        ("running", None, ["logs e1 --follow", "cancel e1"]),
+        ("completed", None, []),
+    ],
+)
+def test_what_can_be_done_next_is_said_of_what_failed_and_what_runs(
+    status: str, step: str | None, commands: list[str]
+) -> None:
+    error = {"kind": "http", "message": "no", "step": step} if status == "failed" else None
+    result: Any = {"execution_id": "e1", "status": status, "error": error}
+    heads = ["  = try: ", *["         "] * len(commands)]
+    said = [f"{head}noetl execution {command}" for head, command in zip(heads, commands, strict=False)]
+    assert next_lines(result) == said

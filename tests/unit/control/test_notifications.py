@@ -90,7 +90,7 @@ async def test_a_failure_is_told_with_what_one_needs_to_know_and_signed(
     assert (delivery.state, delivery.code, delivery.attempts) == ("delivered", 200, 1)
     assert call.signed_with(SECRET.encode())
     assert call.headers["webhook-id"] == call.json["id"] == delivery.key
-    error = {"kind": "python", "message": "ZeroDivisionError: division by zero", "step": "greet"}
+    error = {"kind": "python", "message": "ZeroDivisionError: division by zero", "step": "greet", "line": 1}
     assert call.json["error"] == error
     said = {
         name: call.json[name] for name in ("event", "status", "path", "version", "execution_id", "by", "url")
@@ -104,7 +104,10 @@ async def test_a_failure_is_told_with_what_one_needs_to_know_and_signed(
         "by": "ann",
         "url": f"https://noetl.example.com/executions/{execution_id}",
     }
-    assert call.json["text"] == "tests/fails failed: python: ZeroDivisionError: division by zero (step greet)"
+    assert (
+        call.json["text"]
+        == "tests/fails failed: python: ZeroDivisionError: division by zero (step greet, line 1)"
+    )
     assert call.json["counts"]["tasks"] == 1
     assert SECRET not in str(delivery_facts(delivery)) + str(call.headers) + call.body.decode()
 
@@ -409,6 +412,32 @@ async def test_what_an_execution_waits_for_is_in_the_sentence(made: Embedded, re
     assert receiver.calls[0].json["text"] == "tests/hello is waiting for Shall it go? (step greet)"
 
 
+REFUSED = """
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: refused, path: tests/refused}
+workflow:
+  - step: fetch
+    loop: {in: [orders], iterator: source}
+    tool: [{name: page, kind: http, input: {url: "%s/{{ iter.source }}"}}]
+"""
+
+
+async def test_what_an_address_answered_is_told_with_the_place_where_it_was_asked(
+    made: Embedded, receiver: Receiver
+) -> None:
+    receiver.answers = [web.Response(status=401, text="this key is disabled")]
+    await made.front.put_notification(ask(target=f"webhook:{receiver.url}/told"))
+    await run(made, REFUSED % receiver.url)
+    await told(made)
+    message = receiver.calls[-1].json
+    place = {"step": "fetch", "task": "page", "iteration": 0, "body": "this key is disabled"}
+    assert place.items() <= message["error"].items()
+    assert message["text"].endswith(
+        "answered 401 Unauthorized: this key is disabled (step fetch, task page, iteration 0)"
+    )
+
+
 FLAWED = """
 apiVersion: noetl.io/v2
 kind: Playbook
@@ -431,7 +460,7 @@ FIRST = "the first: python: ZeroDivisionError: integer division or modulo by zer
         (
             FLAWED,
             "failed",
-            "failed: python: ValueError: nothing to sum (step after); before it 1 iteration failed",
+            "failed: python: ValueError: nothing to sum (step after, line 1); before it 1 iteration failed",
         ),
         (
             FLAWED.replace("raise ValueError('nothing to sum')", "pass"),

@@ -138,6 +138,14 @@ async def test_a_file_that_another_process_holds_is_retryable(use, tmp_path: Pat
     assert output["error"]["retryable"] is True
 
 
+async def test_a_file_that_another_call_has_open_with_other_settings_is_retryable(use, tmp_path: Path):
+    await use("duckdb", {"database": "a.duckdb", "command": FILL})
+    with duckdb.connect(str(tmp_path / "a.duckdb")):
+        output = await use("duckdb", {"database": "a.duckdb", "query": "select 1"}, spec={"read_only": True})
+    assert output["error"]["retryable"] is True
+    assert "open with other settings" in output["error"]["message"]
+
+
 async def test_cancelling_interrupts_the_statement(use):
     query = "select count(*) from range(10000000) a, range(10000000) b"
     task = asyncio.create_task(use("duckdb", {"query": query}, spec={"threads": 1}))

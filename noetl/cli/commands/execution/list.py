@@ -8,6 +8,7 @@ import click
 from noetl.adapters.clock.wall import now_ms
 from noetl.cli import options
 from noetl.cli.command_classes import Command
+from noetl.cli.formats.text import printable
 from noetl.cli.terminal import counted, emit_list
 from noetl.core.state import STATUSES
 from noetl.ports.answers import ExecutionItem
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from noetl.ports.store import Find
 
 PAGE = 500
+ERROR_CHARS = 100
 NONE = "no executions; start one with: noetl run FILE"
 
 
@@ -83,5 +85,20 @@ def _line(row: ExecutionItem) -> str:
         status = "continued"
     return (
         f"{row['execution_id']}  {status:<11}  {moment}  {duration(row['duration_ms']):>12}  "
-        f"{playbook['path']} v{playbook['version']}{flawed}"
+        f"{playbook['path']} v{playbook['version']}{_starter(row)}{flawed}{_error(row)}"
     )
+
+
+def _starter(row: ExecutionItem) -> str:
+    return f"  by {printable(row['by'])}" if row["by"] else ""
+
+
+def _error(row: ExecutionItem) -> str:
+    """Why it failed, as far as there is room on its line."""
+    from noetl.core.reading import explain_text
+    from noetl.dsl.yaml.one_line import shortened
+
+    if row["error"] is None or row["status"] != "failed":
+        return ""
+    first, _, more = explain_text.error(row["error"]).partition("\n")
+    return f"  {printable(shortened(first + ('…' if more else ''), ERROR_CHARS))}"

@@ -1,12 +1,13 @@
 """`noetl execution show`: how one execution stands or ended."""
 
+import sys
 from datetime import UTC, datetime
 
 import click
 
 from noetl.cli import options
 from noetl.cli.command_classes import Command
-from noetl.cli.terminal import counted, emit, emit_json, note, width_of
+from noetl.cli.terminal import Paint, colourful, counted, emit, emit_json, note, width_of
 from noetl.ports.answers import ExecutionAnswer, PlaybookVersion, RunStanding
 
 RUNS_MAX = 10  # of one step; as many may be under way as tokens came
@@ -21,6 +22,7 @@ async def command(execution: str, as_json: bool) -> None:
     --json prints the same object as `noetl run --json`.
     """
     from noetl.cli.connection.connection import connect_execution
+    from noetl.cli.running.run_summary import next_lines
 
     async with connect_execution(execution) as (connection, execution_id):
         result = await connection.front.execution(execution_id)
@@ -33,10 +35,13 @@ async def command(execution: str, as_json: bool) -> None:
     emit("\n".join(_lines({**result, "status": "interrupted"} if still else result, runs)))
     if still:
         note(f"its process is gone; go on with: noetl execution resume {execution_id}")
+        return
+    for line in next_lines(result, Paint(colourful(sys.stderr))):
+        note(line)
 
 
 def _lines(result: ExecutionAnswer, runs: list[RunStanding]) -> list[str]:
-    from noetl.cli.running.run_summary import detail_lines, duration, failure_fate, short_json
+    from noetl.cli.running.run_summary import detail_lines, duration, failure_fate, short_json, tally
     from noetl.core.reading import explain_text
 
     playbook, counts = result["playbook"], result["counts"]
@@ -44,7 +49,7 @@ def _lines(result: ExecutionAnswer, runs: list[RunStanding]) -> list[str]:
         f"execution  {result['execution_id']}",
         f"playbook   {playbook['path']} v{playbook['version']}{_executor(playbook)}",
         f"status     {result['status']} after {duration(result['duration_ms'])}",
-        f"counts     {', '.join(f'{count} {name}' for name, count in counts.items()).replace('_', ' ')}",
+        f"counts     {tally(counts)}",
     ]
     if "stuck" in result:
         lines.append(f"stuck      since {result['stuck']['since']}: {result['stuck']['message']}")

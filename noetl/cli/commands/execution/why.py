@@ -20,13 +20,19 @@ async def command(execution: str, step: str | None, as_json: bool) -> None:
     Every sentence has the number of the event that says so and the values the decision saw.
     """
     from noetl.cli.connection.connection import connect_execution
+    from noetl.cli.running.run_summary import next_lines
 
     async with connect_execution(execution) as (connection, execution_id):
         explanation = await connection.front.why(execution_id, step)
-    if as_json:
+        result = None if as_json else await connection.front.execution(execution_id)
+        live = result is not None and result["status"] == "running"
+        interrupted = live and await connection.interrupted(execution_id)
+    if result is None:
         emit_json(explanation)
-    else:
-        _tell(explanation)
+        return
+    _tell(explanation)
+    for line in [] if interrupted else next_lines(result, Paint(colourful(sys.stderr))):
+        note(line)
 
 
 def _tell(explanation: WhyAnswer) -> None:

@@ -165,7 +165,7 @@ def test_the_details_of_an_error_are_told_by_name_and_line():
         ("body", ["<html>"]),
         ("stderr", ["no"]),
         ("log", ["one", "two"]),
-        ("hint", ['"add it"']),
+        ("hint", ["add it"]),
     ]
     assert explain_text.details({"details": {"input": "{cut…"}}) == [("input", ["{cut…"])]
     assert explain_text.details({}) == explain_text.details(None) == []
