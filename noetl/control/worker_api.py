@@ -221,8 +221,11 @@ class EngineWorkerApi:
     ) -> None:
         """Let leases go once their end is committed; until then they are whose they were."""
         overdue = Expire(leases, why)
-        with suppress(NotFound, Conflict):  # it is over, or another server has it by now
+        try:
             await self._engine.send(execution_id, overdue)
+        except (NotFound, Conflict):  # it is over, or another server has it by now
+            if self._engine.in_memory(execution_id) is not None:
+                return  # or this one again: it knows its leases by what was to be let go
         for lease, epoch in leases.items():
             if lease in overdue.leases:  # and not heard of before that was decided
                 self._leasing.let_go(execution_id, lease, epoch)

@@ -71,8 +71,8 @@ class Inspector:
     def _spread(self, state: State) -> None:
         """A distributed loop has as many iterations handed out as may run, and not all to one lease.
 
-        Where the author chose the chunks, items are claimed or over in no time, and where a worker was lost,
-        the last ones may have more iterations than their share.
+        Where the author chose the chunks, items are claimed or over in no time, some take longer than others,
+        and where a worker was lost, the last ones may have more iterations than their share.
         """
         for run in state.runs.values() if state.status == "running" else ():
             if run.loop is None or not run.loop.limit:
@@ -81,14 +81,20 @@ class Inspector:
             wanted = min(run.loop.limit, run.loop.total - run.loop.done - run.loop.failed)
             used = sum(in_flight(run.loop, lease) for lease in own)
             whole = [lease for lease in own if lease.share == wanted > 1 and not run.loop.chunk]
-            uneven = (
-                run.loop.chunk or run.loop.quick or run.loop.claims is not None or not self.world.faults.calm
-            )
+            loop, calm = run.loop, self.world.faults.calm
+            uneven = loop.chunk or loop.quick or loop.claims is not None or not calm
+            uneven = uneven or self._lengths_differ(state.path, run.step)
             if uneven and run.loop.marks.find(PENDING, run.loop.next) < 0:
                 continue
             if used != wanted or whole:
                 told = f"{run.id} has {used} of {wanted} iterations out, in {len(own)} leases"
                 self.violate(state.execution_id, told)
+
+    def _lengths_differ(self, path: str, name: str) -> bool:
+        """Whether how long an iteration of a step takes depends on which one it is."""
+        steps = self.world.sample.trees[path]["workflow"]
+        tasks = [task for step in steps if step["step"] == name for task in step["tool"]]
+        return any("iter." in str(task.get("input", {}).get("slow")) for task in tasks)
 
     def _before(self, state: State, event: Event) -> None:
         """What must hold of the state that an event comes to."""

@@ -28,6 +28,8 @@ FOUND = {
     301836: "an expiry that was decided before a beat came counted as one after it",
     506266: "a beat that came while its expiry waited for its turn did not count",
     409418: "to go on behind a snapshot was taken for going on without the broken row before it",
+    35524: "a server let go of a lease that it had just got back with its execution, and nobody asked about it again",
+    31660: "a loop whose first iterations take longest was held to having all in flight at its end",
     105000: "a loop of quick iterations was held to chunks of one",
 }
 

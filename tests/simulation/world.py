@@ -191,7 +191,7 @@ class Worker:
         self.world, self.process = world, Process(f"worker {number}")
         self.cut_until = 0.0
         self._backlog_at = 0.0
-        self._ended: dict[str, list[Event]] = {}  # iterations that this worker has told the end of, by lease
+        self._ended: dict[tuple[str, str], list[Event]] = {}  # iterations it told the end of, by lease
         toolbox = Toolbox(
             worker_id=self.process.name,
             tool=tool_of(world.effects),
@@ -227,7 +227,7 @@ class Worker:
         """Whether this worker would say in a heartbeat that it has a lease."""
         return self.reachable and (execution_id, lease, epoch) in self.pool.held()
 
-    def _lies(self, report: Report) -> Report:
+    def _lies(self, execution_id: str, report: Report) -> Report:
         """A report that says something that cannot be, before what is true."""
         world, run = self.world, report.lease.partition(":")[0]
         if not world.faults.strikes_now("lying worker", 0.2, world.now):
@@ -236,22 +236,22 @@ class Worker:
             Event("loop.iteration.done", world.now_ms(), "w", run, "[9999]"),
             Event("task.done", world.now_ms(), "w", run, None, "no such task", 1, 1),
             Event("token.discarded", world.now_ms(), "w", run, data={"token": "t1"}),
-            *self._ended.get(report.lease, ()),
+            *self._ended.get((execution_id, report.lease), ()),
         ]
         return msgspec.structs.replace(report, events=[world.faults.rng.choice(lies), *report.events])
 
-    def _accepted(self, report: Report) -> None:
+    def _accepted(self, execution_id: str, report: Report) -> None:
         ended = [
             event
             for event in report.events
             if event.name in ENDS and (event.at or "").startswith("[") and (event.at or "").count("[") == 1
         ]
-        self._ended.setdefault(report.lease, []).extend(ended)
+        self._ended.setdefault((execution_id, report.lease), []).extend(ended)
 
     async def report(self, execution_id: str, report: Report) -> Answer:
         """Send a report until it is answered; a repeat must be answered as the first was."""
         world, faults = self.world, self.world.faults
-        report = self._lies(report)
+        report = self._lies(execution_id, report)
         while True:
             wait = max(faults.delay("slow wire", 0.3, world.now), self.cut_until - world.now)
             if wait > 0:
@@ -266,7 +266,7 @@ class Worker:
                     if not again.accepted:
                         world.violate(f"a repeated batch was refused: {report.batch_id}: {again.why}")
                 if answer.accepted:
-                    self._accepted(report)
+                    self._accepted(execution_id, report)
                 return answer
             except (BackendError, Down):
                 world.note(f"{self.process.name} sends {report.batch_id} again")

@@ -14,6 +14,7 @@ from noetl.control.worker_api import EngineWorkerApi
 from noetl.core.message import Answer, Expire, WorkOrder
 from noetl.core.program.fragment import extended
 from noetl.core.program.program import Program
+from noetl.core.state import Lease
 from noetl.core.values.lines import Line
 from noetl.errors import BackendError, Conflict, NoetlError
 from noetl.ports.link import LinesRequest
@@ -68,6 +69,10 @@ class Committing:
         self.asked: list[tuple[str, Expire]] = []
         self.begun, self.commit = asyncio.Event(), asyncio.Event()
         self.fails: dict[str, NoetlError] = {}
+        self.here: set[str] = set()
+
+    def in_memory(self, execution_id: str) -> Any:
+        return execution_id if execution_id in self.here else None
 
     async def send(self, execution_id: str, message: Expire) -> Answer:
         self.asked.append((execution_id, message))
@@ -135,6 +140,24 @@ async def test_an_expiry_that_could_not_be_committed_comes_again() -> None:
     engine.fails = {}
     await api.sweep()
     assert [execution_id for execution_id, _ in engine.asked] == ["e1", "e2", "e3", "e1"]
+    assert world.leasing.out == 0
+
+
+async def test_a_lease_of_an_execution_that_came_back_here_while_it_was_elsewhere_is_asked_about_again() -> (
+    None
+):
+    """Another server had it when its end was decided; since then this one took it over, with its leases."""
+    api, engine, world = silent_worker("e1")
+    sweep = asyncio.create_task(api.sweep())
+    await asyncio.wait_for(engine.begun.wait(), 60)
+    engine.fails = {"e1": Conflict("run by another process")}
+    engine.here.add("e1")
+    world.leasing.adopt("e1", Lease("l1", "s.1"))
+    engine.commit.set()
+    await sweep
+    engine.fails = {}
+    await api.sweep()
+    assert [execution_id for execution_id, _ in engine.asked] == ["e1", "e1"]
     assert world.leasing.out == 0
 
 
