@@ -16,8 +16,17 @@ function start() {
   });
 }
 
+// A client that could not be started cannot be stopped either.
+function stop() {
+  return client ? client.stop().catch(() => {}) : Promise.resolve();
+}
+
 function restart() {
-  return (client ? client.stop() : Promise.resolve()).then(start);
+  return stop().then(start);
+}
+
+function configured(event) {
+  if (event.affectsConfiguration("noetl.path")) restart();
 }
 
 // A text that cannot be read leaves the last picture where it is.
@@ -62,8 +71,9 @@ exports.activate = (context) => {
     vscode.commands.registerCommand("noetl.restart", restart),
     vscode.commands.registerCommand("noetl.showGraph", showGraph),
     vscode.workspace.onDidChangeTextDocument(drawSoon),
+    vscode.workspace.onDidChangeConfiguration(configured),
   );
   return start();
 };
 
-exports.deactivate = () => client?.stop();
+exports.deactivate = stop;

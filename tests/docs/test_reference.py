@@ -1,8 +1,12 @@
 """The reference is complete: every event, every alias, every kind of error the code can give."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
+
+from noetl.cli.main import root
 from noetl.cli.running.runner import EXIT_OF
 from noetl.core.event import CATALOGUE
 from tests.docs.generated import ROOT
@@ -46,6 +50,25 @@ def test_every_kind_of_error_in_the_code_is_on_the_page() -> None:
 def test_every_exit_code_of_a_run_is_on_the_page() -> None:
     told = {int(code) for code in re.findall(r"(?m)^\| (\d+) \|", (REFERENCE / "exit-codes.md").read_text())}
     assert set(EXIT_OF.values()) <= told
+
+
+def options(command: click.Command, context: click.Context, *names: str) -> Iterator[tuple[str, str]]:
+    """Every option of every command, after the name of the command whose page it is on."""
+    for option in command.params if names else ():
+        if isinstance(option, click.Option) and not option.hidden:
+            yield from ((names[0], name) for name in option.opts if name.startswith("--"))
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from options(inner, click.Context(inner, context, name), *names, name)
+
+
+def test_every_option_of_a_command_is_on_its_page() -> None:
+    found = {*options(root, click.Context(root))}
+    assert len(found) > 100
+    pages = {name: (REFERENCE / "commands" / f"{name}.md").read_text() for name, _ in found}
+    assert sorted(f"{name} {option}" for name, option in found if option not in pages[name]) == []
 
 
 def test_every_page_can_be_reached_from_the_index() -> None:

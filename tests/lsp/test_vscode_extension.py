@@ -32,6 +32,20 @@ def test_what_is_packed_is_what_it_builds() -> None:
     assert "dependencies" not in PACKAGE
 
 
+def test_the_folder_packs_wherever_it_is_copied_to() -> None:
+    """Nothing outside of it is needed: no script leaves it, and what is packed beside the build is in it."""
+    assert not [script for script in PACKAGE["scripts"].values() if ".." in script]
+    assert all(
+        (FOLDER / name).is_file() for name in {*PACKAGE["files"]} - {PACKAGE["main"].removeprefix("./")}
+    )
+    assert (FOLDER / "LICENSE").read_bytes() == (FOLDER.parents[1] / "LICENSE").read_bytes()
+
+
+def test_a_server_that_was_not_found_is_started_again_once_it_is_named() -> None:
+    assert "client.stop().catch" in CODE
+    assert 'affectsConfiguration("noetl.path")) restart()' in CODE
+
+
 def test_the_picture_that_it_asks_for_is_a_command_of_the_server() -> None:
     assert f'command: "{PICTURE}"' in CODE
 

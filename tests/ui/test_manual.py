@@ -26,7 +26,11 @@ def test_the_web_ui_leads_to_the_docs_and_a_search_to_the_page(page: Page) -> No
     expect(page.get_by_role("navigation", name="Pages").locator("[aria-current]")).to_have_text(
         "unknown-step"
     )
-    page.get_by_role("combobox").fill("no such thing anywhere")
+    page.get_by_role("combobox").fill(
+        "unknown-step xyzzy"
+    )  # what has most of the words, when nothing has all
+    expect(page.get_by_role("option").first).to_contain_text("unknown-step")
+    page.get_by_role("combobox").fill("xyzzy qwertz")
     expect(page.get_by_text("Nothing found")).to_be_visible()
 
 

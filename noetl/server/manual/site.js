@@ -68,11 +68,13 @@
   })
   const score = (row, words) => {
     let total = row.title === row.heading ? 3 : 0 // the page itself before its parts
+    let there = 0
     for (const word of words) {
       const inTitle = row.lowTitle.includes(word)
       const inHeading = row.lowHeading.includes(word)
       const inText = row.lowText.includes(word)
-      if (!inTitle && !inHeading && !inText) return 0
+      if (!inTitle && !inHeading && !inText) continue
+      there += 1
       if (row.lowHeading === word) total += 60
       if (inHeading) total += row.lowHeading.startsWith(word) ? 30 : 20
       if (inTitle) total += row.lowTitle.startsWith(word) ? 15 : 10
@@ -81,7 +83,7 @@
     const phrase = words.join(' ')
     if (row.lowHeading.includes(phrase)) total += 25
     if (words.length > 1 && row.lowText.includes(phrase)) total += 12
-    return row.lowHeading === phrase ? total : total * row.weight
+    return { there, points: row.lowHeading === phrase ? total : total * row.weight }
   }
   const marked = (text, words) => {
     const low = text.toLowerCase()
@@ -152,10 +154,11 @@
       return
     }
     if (input.value !== asked) return
-    const best = all
-      .map((row) => [score(row, words), row])
-      .filter(([points]) => points > 0)
-      .sort(([a], [b]) => b - a)
+    const scored = all.map((row) => [score(row, words), row])
+    const most = Math.max(...scored.map(([{ there }]) => there)) // every word, or as many as any section has
+    const best = scored
+      .filter(([{ there }]) => there > 0 && there === most)
+      .sort(([a], [b]) => b.points - a.points)
       .slice(0, MOST)
     const nothing = make('li', { className: 'none' }, `Nothing found for “${asked.trim().slice(0, 80)}”.`)
     found.replaceChildren(...(best.length > 0 ? best.map(([, row]) => item(row, words)) : [nothing]))
