@@ -2,8 +2,10 @@
 
 import nats
 import pytest
+from confluent_kafka import Producer
 
 from tests.engine.harness import playbook, run
+from tests.kafka_brokers import kafka_brokers
 from tests.servers import NatsServer
 
 SUM = """
@@ -69,3 +71,38 @@ async def test_a_stream_of_messages_is_read_to_its_end(tmp_path, nats_server: Na
     finally:
         await stream.delete_stream("CLAIMED")
         await client.close()
+
+
+async def test_a_topic_with_partitions_is_worked_through_batch_by_batch(tmp_path):
+    """A row is a batch of messages, with the offsets at which the next one begins."""
+    text = playbook(
+        """
+    - step: work
+      loop:
+        in:
+          claim:
+            kind: kafka
+            auth: brokers
+            input:
+              action: consume
+              topic: claimed
+              offsets: "{{ claim.last.offsets if claim.last else {} }}"
+              limit: "{{ claim.batch }}"
+              within: 2
+            output: "{{ [output.data] if output.data.count else [] }}"
+            batch: 3
+          until: empty
+        iterator: some
+        spec: {policy: {exec: distributed, reduce: {ctx.ids: append}}}
+        loop: {in: "{{ iter.some.messages }}", iterator: message}
+      tool: {kind: noop, set: {ctx.ids: "{{ iter.message.value.id }}"}}
+    """.rstrip(),
+        keychain="keychain: [{name: brokers, kind: static, servers: '$servers'}]",
+    )
+    with kafka_brokers() as servers:
+        producer = Producer({"bootstrap.servers": servers})
+        for number in range(8):
+            producer.produce("claimed", b'{"id": %d}' % number, partition=number % 2)
+        assert producer.flush(60) == 0
+        ran = await run(tmp_path, text.replace("$servers", servers))
+    assert (ran.status, sorted(ran.ctx.get("ids") or [])) == ("completed", list(range(8))), ran.error
