@@ -204,7 +204,8 @@ class WorkerLink:
                 self.no_answer_from(server)
                 patience = min(patience * 1.5, ANSWER_MOST_S)
                 if not warned:
-                    _LOG.warning("no server answers; asking again", extra={"asked": what})
+                    whose = "any server" if server is None else f"server {server}"
+                    _LOG.warning("no answer from %s; asking again", whose, extra={"asked": what})
                 warned = True
             except UnprovenReply as error:  # anyone could have said it
                 if unproven_counts:
