@@ -116,6 +116,16 @@ async def end(store: Store, execution_id: str, at: int, **more: Any) -> None:
     await store.commit(Append(execution_id, 1, [row(2)], ended))
 
 
+def continuing(number: int, expected: int, successor: int) -> Append:
+    """The end of one execution and the beginning of the one that goes on."""
+    ending, going_on = eid(number), eid(successor)
+    own = {"continued_from": eid(number - 1), "chain": eid(1)} if number > 1 else {}
+    over = summary(ending, status="completed", ended_at=NOW, continued_as=going_on, **own)
+    begun = summary(going_on, continued_from=ending, chain=eid(1))
+    following = Append(going_on, 0, [row(1)], begun, claim=("a", LEASE_MS))
+    return Append(ending, expected, [row(expected + 1)], over, owner="a", successor=following)
+
+
 async def widened(run: Callable[[str], Awaitable[Any]], tables: str) -> None:
     """Give every table that a query names one more column, as a newer release would."""
     for (table,) in await run(tables):

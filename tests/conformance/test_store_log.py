@@ -6,7 +6,7 @@ import pytest
 
 from noetl.errors import Conflict, NotFound
 from noetl.ports.store import Append, Find, Store
-from tests.conformance.stores import LEASE_MS, NOW, begin, eid, end, row, rows, summary
+from tests.conformance.stores import NOW, begin, continuing, eid, end, row, rows, summary
 
 
 async def test_what_was_committed_is_read_back_as_it_was(store: Store) -> None:
@@ -202,16 +202,6 @@ async def test_the_end_of_a_log_is_its_newest_event(store: Store) -> None:
 
 
 # Executions that go on as another
-
-
-def continuing(number: int, expected: int, successor: int) -> Append:
-    """The end of one execution and the beginning of the one that goes on."""
-    ending, going_on = eid(number), eid(successor)
-    own = {"continued_from": eid(number - 1), "chain": eid(1)} if number > 1 else {}
-    over = summary(ending, status="completed", ended_at=NOW, continued_as=going_on, **own)
-    begun = summary(going_on, continued_from=ending, chain=eid(1))
-    following = Append(going_on, 0, [row(1)], begun, claim=("a", LEASE_MS))
-    return Append(ending, expected, [row(expected + 1)], over, owner="a", successor=following)
 
 
 async def test_an_execution_ends_and_the_one_that_goes_on_begins_in_one_commit(store: Store) -> None:

@@ -46,7 +46,7 @@ with input as materialized (
   from input i
   where not i.begins and e.execution_id = any (array[i.execution_id])
     and e.seq = i.expected and (i.owner is null or e.owner = i.owner)
-  returning e.id, i.n, i.ended_at is not null as ended
+  returning e.id, i.n, i.ended_at is not null and e.continued_as is null as ended -- what goes on keeps its mail
 ), passed as materialized (
   select b.id, i.n, false as ended from begun b join input i on i.execution_id = b.execution_id
   union all

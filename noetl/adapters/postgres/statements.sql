@@ -105,9 +105,9 @@ join log l on l.execution = e.id and l.first = a.first and l.hash = a.hash
 update executions set continued_from = $2, chain = $3 where execution_id = $1
 
 -- name: move_mail
--- To the execution that goes on, but for what is answered.
+-- To the execution that goes on. What comes after this, and before the commit, is brought by a heartbeat.
 update mailbox set execution = (select id from executions where execution_id = $2)
-where execution = (select id from executions where execution_id = $1) and id <> all ($3::bigint[])
+where execution = (select id from executions where execution_id = $1)
 
 -- name: mark_continued
 update executions set continued_as = $2 where execution_id = $1

@@ -195,10 +195,10 @@ class Writer:
                 if not await add.fetch(*columns([successor], self._now()), timeout=patience):
                     raise _Unapplied
                 await run(SQL["link_successor"], ids[1], ids[0], first, timeout=patience)
-                await run(SQL["move_mail"], *ids, append.taken, timeout=patience)
+                await run(SQL["mark_continued"], *ids, timeout=patience)  # so that its end drops no letter
                 if not await add.fetch(*columns([append], self._now()), timeout=patience):
                     raise _Unapplied
-                await run(SQL["mark_continued"], *ids, timeout=patience)
+                await run(SQL["move_mail"], *ids, timeout=patience)
                 await self._tell_notices(append)
         except _Unapplied:
             return False
