@@ -7,7 +7,7 @@ from noetl.control.history import events
 from noetl.core.event import Event
 from noetl.core.message import Start
 from noetl.core.program.program import Program
-from noetl.core.reading.execution_retry import past_of, retained_by_rerun, retained_by_retry
+from noetl.core.reading.execution_retry import failed_before, past_of, retained_by_rerun, retained_by_retry
 from noetl.core.shapes import Retained
 from noetl.core.values.patch import STORED, is_marker
 from noetl.errors import Conflict
@@ -18,11 +18,20 @@ from noetl.ports.results import Payloads
 async def retry(
     catalog: Catalog, payloads: Payloads, execution_id: str, step: str | None = None
 ) -> tuple[Start, Program]:
-    """The request that goes on from what failed; raises Conflict when nothing did."""
+    """The request that goes on from what failed; raises Conflict when nothing did.
+
+    Of one run with several logs all ids mean the run, and it goes on from the log that has what failed.
+    """
+    if step is None:
+        execution_id = (await catalog.store.newest(execution_id)).execution_id
     log = await _log(catalog, execution_id)
+    past = past_of(execution_id, log)
+    while step is None and (before := failed_before(past)) is not None:
+        execution_id, log = before, await _log(catalog, before)
+        past = past_of(execution_id, log)
     digest = await _digest(catalog, execution_id)
     program = await catalog.program(digest)
-    kept = retained_by_retry(past_of(execution_id, log), program, step)
+    kept = retained_by_retry(past, program, step)
     return await _request(catalog, payloads, execution_id, log, digest=digest, kept=kept), program
 
 

@@ -228,7 +228,10 @@ async def test_an_unanswered_failure_fails_the_last(tmp_path):
         assert [ran.status for ran in members] == ["completed", "failed"]
         assert members[-1].error["kind"] == "python"
         retried = await made.front.retry(members[-1].execution_id)
-        assert (await last_of(made, retried.execution_id)) == retried.execution_id
+        await last_of(made, retried.execution_id)
+        again = await chain_of(made, retried.execution_id)
+        assert again[0].result["retry_of"] == first
+        assert [ran.status for ran in again] == ["completed", "failed"]
 
 
 async def test_while_another_branch_is_alive_it_runs_on(tmp_path):
@@ -330,3 +333,91 @@ async def test_followers_hear_of_the_successor(tmp_path):
         names = [event.name async for _, events in followers.follow(first) for event in events]
         assert "execution.continued" in names
         await last_of(made, first)
+
+
+FAILING = playbook(
+    """
+    - step: start
+      spec: {continue: {after_events: 20}}
+      input: {flag: "{{ workload.flag }}", n: "{{ ctx.n | default(0) }}"}
+      tool:
+        kind: python
+        input:
+          code: |
+            import os
+            if n == 1 and not os.path.exists(flag):
+                raise ValueError("not yet")
+          flag: "{{ input.flag }}"
+          n: "{{ input.n }}"
+      next: {arcs: [{step: count, when: "$when"}]}
+    - step: count
+      tool: {kind: noop}
+      set: {ctx.n: "{{ (ctx.n | default(0)) + 1 }}"}
+      next: {arcs: [{step: start, when: "{{ ctx.n < 6 }}"}]}
+    """,
+    workload="workload: {flag: none}",
+)
+
+
+@pytest.mark.parametrize("when", ["{{ event.ok }}", "{{ true }}"], ids=["at once", "in the end"])
+async def test_a_retry_by_any_id_goes_on_from_the_log_in_which_it_failed(tmp_path, when):
+    """A failure that nothing asked about is carried to the last execution; it failed in an earlier one."""
+    async with engine(tmp_path) as made:
+        first = await begin(made, FAILING.replace("$when", when), {"flag": str(tmp_path / "flag")})
+        last = await last_of(made, first)
+        members = await chain_of(made, first)
+        assert members[-1].status == "failed"
+        [failed_in] = [ran.execution_id for ran in members if ran.named("step.failed")]
+        (tmp_path / "flag").touch()
+        for execution_id in (first, last):
+            retried = (await made.front.retry(execution_id)).execution_id
+            end = await last_of(made, retried)
+            after = await chain_of(made, retried)
+            assert after[0].result["retry_of"] == failed_in
+            assert (after[-1].execution_id, after[-1].status, after[-1].ctx) == (end, "completed", {"n": 6})
+
+
+async def test_a_run_that_went_on_and_completed_has_nothing_to_retry_by_any_id(tmp_path):
+    async with engine(tmp_path) as made:
+        first = await begin(made, COUNTING)
+        last = await last_of(made, first)
+        with pytest.raises(Conflict, match=f"execution {last} completed; there is nothing to retry"):
+            await made.front.retry(first)
+
+
+FLAWED = playbook(
+    """
+    - step: start
+      spec: {continue: {after_events: 20}, policy: {failure: {mode: best_effort}}}
+      loop: {in: [1, 2, 3, 4], iterator: i}
+      tool:
+        kind: python
+        input:
+          code: |
+            import os
+            if n == 0 and i == 3 and not os.path.exists(flag):
+                raise ValueError("not yet")
+          flag: "{{ workload.flag }}"
+          i: "{{ iter.i }}"
+          n: "{{ ctx.n | default(0) }}"
+      next: {arcs: [{step: count, when: "{{ event.ok }}"}]}
+    - step: count
+      tool: {kind: noop}
+      set: {ctx.n: "{{ (ctx.n | default(0)) + 1 }}"}
+      next: {arcs: [{step: start, when: "{{ ctx.n < 3 }}"}]}
+    """,
+    workload="workload: {flag: none}",
+)
+
+
+async def test_a_retry_repeats_iterations_that_failed_in_an_earlier_log(tmp_path):
+    async with engine(tmp_path) as made:
+        first = await begin(made, FLAWED, {"flag": str(tmp_path / "flag")})
+        last = await last_of(made, first)
+        assert last != first
+        (tmp_path / "flag").touch()
+        retried = (await made.front.retry(last)).execution_id
+        await last_of(made, retried)
+        after = await chain_of(made, retried)
+        assert after[0].result["retry_of"] == first
+        assert [ran.result["counts"]["failed_iterations"] for ran in (after[0], after[-1])] == [0, 0]

@@ -116,7 +116,8 @@ async def set_aside(engine: Engine, execution_id: str, error: Exception) -> Summ
 
 async def release(engine: Engine, execution_id: str, by: str, *, adopts: bool) -> None:
     """Let a stuck execution go on, in this process where it adopts; raises Conflict when it stays stuck."""
-    summary = await engine.store.summary(execution_id)
+    summary = await engine.store.newest(execution_id)  # it may have gone on as another
+    execution_id = summary.execution_id
     if not await engine.store.release(execution_id, engine.owner, engine.lease_ms):
         message = f"execution {execution_id} is {summary.status}, not stuck"
         raise Conflict(message, hint=f"noetl execution show {execution_id}")

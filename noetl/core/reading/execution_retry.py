@@ -41,6 +41,16 @@ def retained_by_rerun(past: LogHistory, program: Program, start: str) -> Retaine
     return _kept(past, program, _unsuccessful(past) | {run_id}, keep_iterations=False)
 
 
+def failed_before(past: LogHistory) -> str | None:
+    """The execution that this one went on from, when what failed is in its log, or in one before it."""
+    before = past.state.continued_from
+    if before is None:
+        return None
+    own = _unsuccessful(past) or any(run.failed_iterations for run in past.runs.values())
+    carried = past.base.get("failures") or (past.base.get("failed_iterations") and not own)
+    return before["execution_id"] if carried else None
+
+
 def _unsuccessful(past: LogHistory) -> set[str]:
     """The runs that failed the execution, at once or in the end, and those that its end cut off."""
     failed = {run_id for run_id, run in past.runs.items() if run.fails or run.unfinished or run.unanswered}
