@@ -159,6 +159,28 @@ async def test_a_wish_that_its_owner_refused_is_refused_at_once(tmp_path):
         assert [(event.data or {})["by"] for event in paused] == ["first"]
 
 
+async def test_a_wish_is_passed_on_when_another_takes_the_execution_before_it_is_decided_on(
+    tmp_path, monkeypatch
+):
+    async with engine(tmp_path) as made, engine(tmp_path, made) as other:
+        execution_id = await parked(made)
+        right = made.engine.send
+
+        async def too_late(execution_id, wish):
+            made.engine.forget(execution_id)
+            await made.store.leave(made.engine.owner)
+            await other.engine.resume(execution_id)
+            return await right(execution_id, wish)
+
+        monkeypatch.setattr(made.engine, "send", too_late)
+        wish = asyncio.create_task(made.front.control(execution_id, Control("cancel")))
+        while not wish.done():
+            await other.engine.collect_mail()
+            await asyncio.sleep(0.01)
+        await wish
+        assert (await finish(other, execution_id)).status == "cancelled"
+
+
 BIG_THEN_WAIT = playbook("""
 - step: start
   tool:

@@ -75,17 +75,16 @@ class Steering:
         adopts = self._adopts and not here and wish.what != "cancel"
         try:
             await (self._engine.pick_up if adopts else self._engine.load)(execution_id)
+            answer = await self._engine.send(execution_id, wish)
         except StuckError:
             raise
+        except Displaced as error:
+            raise _Elsewhere from error
         except Conflict as error:
             summary = await self._store.newest(execution_id)
             if summary.ended_at is None:
                 raise _Elsewhere from error
             raise
-        try:
-            answer = await self._engine.send(execution_id, wish)
-        except Displaced as error:
-            raise _Elsewhere from error
         if not answer.accepted:
             raise Conflict(answer.why, hint=f"noetl execution show {execution_id}")
         if adopts and wish.what == "resume":  # work that was out when it was paused may be with nobody
