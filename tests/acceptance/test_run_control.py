@@ -78,6 +78,15 @@ def test_a_waiting_task_gets_its_signal_from_another_process(noetl, holding):
     assert (sent.returncode, json.loads(holding.wait().stdout)["ctx"]) == (0, {"got": {"n": 1}})
 
 
+def test_a_signal_that_nothing_waits_for_is_kept_and_said_so(noetl, holding):
+    early = noetl("execution", "signal", "@last", "og")
+    assert early.returncode == 0
+    assert "nothing waits for og yet, so it is kept; it waits for: go\n" in early.stderr
+    awaited = noetl("execution", "signal", "@last", "go", "--payload", "{n: 1}")
+    assert (awaited.returncode, "nothing waits" in awaited.stderr) == (0, False)
+    assert holding.wait().returncode == 0
+
+
 def test_a_run_is_watched_from_another_process(noetl, working):
     watching = Process(noetl, "execution", "watch", "@last")
     streaming = Process(noetl, "execution", "watch", "@last", "--events")
