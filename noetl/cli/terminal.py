@@ -44,12 +44,17 @@ class Paint:
 
 
 def emit(text: str) -> None:
-    """Write data to stdout; a reader that has gone away ends the command quietly."""
+    """Write data to stdout; ends quietly where the reader has gone, with an error where the disk is full."""
     try:
         click.echo(text, color=True)
-    except BrokenPipeError:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise click.exceptions.Exit(EXIT_CLOSED_PIPE) from None
+        if isinstance(error, BrokenPipeError):
+            raise click.exceptions.Exit(EXIT_CLOSED_PIPE) from None
+        failure(
+            "output", f"stdout cannot be written to: {error.strerror}", "make room, or write it elsewhere"
+        )
+        raise click.exceptions.Exit(1) from None
 
 
 def indented_json(value: object) -> str:

@@ -4,6 +4,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -148,3 +151,43 @@ def test_a_credential_that_is_missing_is_told_with_the_command_that_stores_it(no
     said = noetl("run", "shop.yaml").stderr
     assert "error[keychain]: there is no credential 'gone'" in said
     assert "  hint   noetl credential set gone --value -" in said
+
+
+class Stranger(BaseHTTPRequestHandler):
+    """A server of something else, which answers everything with a little JSON."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"hello": "world"}')
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is printed."""
+
+
+@pytest.fixture
+def stranger() -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), Stranger)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("execution", "list"), ("catalog", "list"), ("schedule", "list"), ("notification", "deliveries")],
+)
+def test_another_server_is_told_as_such(noetl: Noetl, stranger: str, words: tuple[str, ...]) -> None:
+    done = noetl(*words, "--server", stranger)
+    assert done.returncode == 3
+    assert f"what answers at {stranger} is no NoETL server: its answer has no 'items'" in done.stderr
+
+
+def test_an_output_that_cannot_be_written_is_an_error_and_no_bug(noetl: Noetl) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([NOETL, "tools"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error[output]: stdout cannot be written to: No space left on device\n")

@@ -138,10 +138,25 @@ class Client:
         if not content:
             return None
         try:
-            return msgspec.json.decode(content)
+            value = msgspec.json.decode(content)
         except (msgspec.DecodeError, RecursionError):
-            message = f"what answers at {self.url} is no NoETL server: it did not send JSON"
-            raise BackendError(message, hint=HINT) from None
+            raise _not_ours(self.url, "it did not send JSON") from None
+        return Answer(self.url, value) if isinstance(value, dict) else value
+
+
+class Answer(dict[str, Any]):
+    """What a server answered, in which everything is that a NoETL server sends."""
+
+    def __init__(self, url: str, fields: Mapping[str, Any]) -> None:
+        super().__init__(fields)
+        self._url = url
+
+    def __missing__(self, name: str) -> Any:
+        raise _not_ours(self._url, f"its answer has no {name!r}")
+
+
+def _not_ours(url: str, why: str) -> BackendError:
+    return BackendError(f"what answers at {url} is no NoETL server: {why}", hint=HINT)
 
 
 def _words(error: BaseException) -> str:

@@ -56,7 +56,8 @@ async def command(
             count += len(lines)
             emit("\n".join(map(as_text, lines)))
     if not count:
-        note("no line matches" if step or task or level or text else "no task printed anything")
+        every = f"no line matches; see all with: noetl execution logs {execution_id}{options.server_flag()}"
+        note(every if step or task or level or text else "no task printed anything")
 
 
 async def _pages(
