@@ -116,7 +116,7 @@ def token_growth(net: Net) -> Iterator[Diagnostic]:
     )
     for members in open_steps.components:
         inside = set(members)
-        for number in members if members[0] in net.reached else ():
+        for number in members if members[0] in net.reached and open_steps.is_cycle(members) else ():
             staying = [t for t in net.targets(number, net.routing[number].live) if t in inside]
             if net.splits(number) and len(staying) > 1:
                 yield _growth(net, number, open_steps.path(number, number, inside), "may")

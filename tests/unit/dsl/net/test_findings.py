@@ -150,6 +150,10 @@ class TestTokenGrowth:
     def test_tokens_that_meet_at_a_join_do_not_grow(self):
         assert codes(start="+a;b", a="start?", b="start?") == []
 
+    def test_tokens_that_meet_where_both_came_from_do_not_grow(self):
+        assert codes(start="+start?;start?;end?", end="") == []
+        assert codes(start="each!+start?;start?;end?", end="") == ["token-growth"]
+
     def test_a_cycle_that_always_spawns_must_grow(self):
         message = only("token-growth", start="+work;start", work="")
         assert message.startswith("tokens must grow without bound: every round of start -> start")
