@@ -61,6 +61,7 @@ class PlaybookServer(LanguageServer):
         super().__init__("noetl", __version__)
         self._check, self._kinds, self.look = check, kinds, look
         self._texts: dict[str, Text] = {}
+        self._checked: dict[str, tuple[str, Loaded | None]] = {}  # asked several times of each text
         self._waiting: dict[str, asyncio.TimerHandle] = {}
         self._complaint: str | None = None  # what keeps playbooks from being checked, as it was told
 
@@ -75,8 +76,14 @@ class PlaybookServer(LanguageServer):
         return SchemaReader(playbook_schema(self.kinds))
 
     def text(self, uri: str) -> Text:
-        """A text as it is in the editor, or else as it is in its file."""
-        return self._texts.get(uri) or self._beginning(self.workspace.get_text_document(uri).source)
+        """A text as it is in the editor, or else as it is in its file; empty where there is none."""
+        opened = self._texts.get(uri)
+        if opened is not None:
+            return opened
+        try:
+            return self._beginning(self.workspace.get_text_document(uri).source)
+        except (OSError, ValueError):  # no file, or none with a text in it
+            return self._beginning("")
 
     def _beginning(self, source: str, version: int | None = None) -> Text:
         return beginning(source, version, self.workspace.position_encoding)
@@ -98,13 +105,18 @@ class PlaybookServer(LanguageServer):
 
     def checked(self, uri: str) -> Loaded | None:
         """What an open text means, and what is wrong with it; None of what cannot be checked."""
+        source = self.text(uri).source
+        if uri in self._checked and self._checked[uri][0] == source:
+            return self._checked[uri][1]
         try:
-            checked = self._check(self.text(uri).source)
+            checked = self._check(source)
         except NoetlError as problem:  # a tool of the project that cannot be loaded, say
             self.complain(problem)
             return None
         if checked is not None:
             self._complaint = None
+        if uri in self._texts:
+            self._checked[uri] = (source, checked)
         return checked
 
     def findings(self, source: str) -> tuple[Diagnostic, ...]:
@@ -168,6 +180,7 @@ class PlaybookServer(LanguageServer):
         """A text is closed: nothing is wrong with it any more."""
         self._stop_waiting(uri)
         self._texts.pop(uri, None)
+        self._checked.pop(uri, None)
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=[]))
 
     def _stop_waiting(self, uri: str) -> None:

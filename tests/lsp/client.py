@@ -49,7 +49,8 @@ class Editor:
                 pass
             self._messages.put(json.loads(out.read(length)))
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, Any]) -> None:
+        """Say something, whatever comes of it."""
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
         assert self._process.stdin is not None
         self._process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
@@ -57,12 +58,12 @@ class Editor:
 
     def tell(self, method: str, params: dict[str, Any]) -> None:
         """Say something that is not answered."""
-        self._send({"method": method, "params": params})
+        self.send({"method": method, "params": params})
 
     def ask(self, method: str, params: Any) -> Any:
         """The result of a request; raises RuntimeError with its error."""
         number = next(self._numbers)
-        self._send({"id": number, "method": method, "params": params})
+        self.send({"id": number, "method": method, "params": params})
         while True:
             message = self._messages.get(timeout=PATIENCE_S)
             if message.get("id") == number and "method" not in message:

@@ -40,6 +40,26 @@ def test_a_text_that_has_hardly_begun_is_helped(editor: Editor) -> None:
     assert "apiVersion" in book.proposals("api|")
 
 
+def test_what_is_asked_about_a_text_that_is_not_there_has_an_answer(editor: Editor) -> None:
+    for uri in ("file:///nowhere.yaml", "untitled:Untitled-1", Path(__file__).with_suffix(".none").as_uri()):
+        where = {"textDocument": {"uri": uri}, "position": {"line": 3, "character": 3}}
+        assert editor.ask("textDocument/hover", where) is None
+        assert editor.ask("textDocument/definition", where) is None
+        assert editor.ask("workspace/executeCommand", {"command": "noetl.graph", "arguments": [uri]}) is None
+    unsaved = editor.open(BOOK, "untitled:Untitled-1")
+    assert unsaved.findings() == []
+    assert "step **report**" in unsaved.hover("{step: rep|ort")
+
+
+def test_what_the_editor_takes_back_needs_no_answer(editor: Editor) -> None:
+    book = editor.open(BOOK, "file:///taken-back.yaml")
+    for number in range(1000, 1020):
+        asked = book.at("- step: rep|ort")
+        editor.send({"id": number, "method": "textDocument/hover", "params": asked})
+        editor.tell("$/cancelRequest", {"id": number})
+    assert book.hover("{step: rep|ort")
+
+
 def test_an_empty_last_line_is_a_place_of_its_own(editor: Editor) -> None:
     book = editor.open("apiVersion: noetl.io/v2\nkind: Playbook\n", "file:///last.yaml")
     where = {"textDocument": {"uri": book.uri}, "position": {"line": 2, "character": 0}}
