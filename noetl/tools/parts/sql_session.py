@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from noetl.tools.parts.sql_binding import Binding, Values
 
 if TYPE_CHECKING:
+    import asyncio
     from concurrent.futures import Future
 
     from sqlalchemy import Engine
@@ -90,21 +91,23 @@ class Lent:
         import asyncio
 
         running = self._drivers.threads.submit(job, *args)
+        done = asyncio.wrap_future(running)
+        done.add_done_callback(lambda _: done.cancelled() or done.exception())  # heard of, also when left
         try:
-            return await asyncio.shield(asyncio.wrap_future(running))
+            return await asyncio.shield(done)
         except asyncio.CancelledError:
             if not running.cancel():  # a job that waited for a thread is not begun any more
-                await self._stop(running)
+                await self._stop(running, done)
             raise
 
-    async def _stop(self, running: "Future[T]") -> None:
+    async def _stop(self, running: "Future[T]", done: "asyncio.Future[T]") -> None:
         import asyncio
 
         loop = asyncio.get_running_loop()
         until = loop.time() + STOPPED_S
         while not running.done() and loop.time() < until:
             await asyncio.to_thread(self.session.cancel)
-            await asyncio.wait([asyncio.wrap_future(running)], timeout=0.1)
+            await asyncio.wait([done], timeout=0.1)
         if not running.done():
             self._left = running  # type: ignore[assignment]  # whatever it gives is dropped
 
