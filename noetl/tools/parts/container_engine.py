@@ -6,7 +6,7 @@ start containers may do anything on its machine.
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,7 @@ class Engine:
     """An engine that is there."""
 
     def __init__(self, session: "ClientSession", door: "Door", where: str, answer_s: float) -> None:
-        self._session, self._where, self._answer_s = session, where, answer_s
+        self._session, self.where, self._answer_s = session, where, answer_s
         self._base = door.base
         self._usual: dict[str, Any] = {"allow_redirects": False} | (
             {} if door.tls is None else {"ssl": door.tls}
@@ -63,7 +63,7 @@ class Engine:
             raise self._refusal(answer.status, told)
         return answer.status, told
 
-    async def stream(self, method: str, path: str, **more: Any) -> AsyncIterator[bytes]:
+    async def stream(self, method: str, path: str, **more: Any) -> AsyncGenerator[bytes]:
         """An answer as it comes, for as long as it takes."""
         async with self._asked(method, path, True, more) as answer:
             if answer.status >= 400:
@@ -84,14 +84,14 @@ class Engine:
             ) as answer:
                 yield answer
         except TimeoutError:
-            message = f"{self._where} did not answer within {self._answer_s:g} s"
+            message = f"{self.where} did not answer within {self._answer_s:g} s"
             raise Failed("timeout", message, retryable=True) from None
         except (aiohttp.ClientError, OSError) as problem:
-            raise _lost(problem, self._where) from None
+            raise _lost(problem, self.where) from None
 
     def _refusal(self, status: int, told: Json) -> Failed:
         said = told.get("message") if isinstance(told, dict) else None
-        message = f"{self._where}: {said or f'it answers with the status {status}'}"
+        message = f"{self.where}: {said or f'it answers with the status {status}'}"
         kind = "not_found" if status == 404 else "container"
         return Failed(kind, message, code=str(status), retryable=status >= 500, answered=True)
 
@@ -124,7 +124,7 @@ async def engine(
     host = secret.get("host") or secret.get("url") or secret.get("value")
     if not isinstance(host, str) or not host:
         hint = "a secret with host, as in unix:///run/podman/podman.sock or tcp://engine:2376"
-        raise Failed("auth", f"container needs auth: {hint}")
+        raise Failed("auth", f"container needs auth: {hint}, or with kubernetes, a cluster's address")
     door = _door(host, secret, network)
     timeout = aiohttp.ClientTimeout(sock_connect=connect_s)
     async with aiohttp.ClientSession(connector=door.connector, timeout=timeout, trust_env=False) as session:
