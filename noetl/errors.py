@@ -13,6 +13,8 @@ A failing task is a value (an output envelope), never one of these.
 
 from typing import Any, ClassVar
 
+_FINDINGS_SAID = 5
+
 
 class NoetlError(Exception):
     """Something went wrong in a way we can name."""
@@ -23,6 +25,8 @@ class NoetlError(Exception):
         self.message = message or (type(self).__doc__ or "").strip()
         self.hint = hint
         super().__init__(self.message)
+        if hint:
+            self.add_note(f"fix: {hint}")  # so that a traceback says it, also in a notebook
 
     def __reduce__(self) -> tuple[Any, ...]:
         """So that it passes from one process to another, whatever its class is made of."""
@@ -43,6 +47,13 @@ class PlaybookError(NoetlError):
     def __init__(self, diagnostics: tuple[Any, ...], message: str = "", *, hint: str | None = None) -> None:
         self.diagnostics = diagnostics
         super().__init__(message or f"the playbook has {len(diagnostics)} finding(s)", hint=hint)
+
+    def __str__(self) -> str:
+        """The message with the first findings, errors before others."""
+        found = sorted(self.diagnostics, key=lambda finding: finding.severity != "error")
+        said = [f"  line {each.line}, {each.code}: {each.message}" for each in found[:_FINDINGS_SAID]]
+        more = len(found) - len(said)
+        return "\n".join([self.message, *said, *([f"  and {more} more"] if more else [])])
 
 
 class RequestError(NoetlError):

@@ -5,11 +5,13 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import cast
 
+from noetl.adapters.http.front import HttpFront
+from noetl.adapters.http.stream import Mending
 from noetl.client.result import Result, rows_of
 from noetl.core.event import EventEnvelope, envelope
 from noetl.core.message import Control
 from noetl.core.values.output import is_reference
-from noetl.errors import NotFound
+from noetl.errors import BackendError, NotFound
 from noetl.json_value import Json, JsonObject
 from noetl.ports.answers import DiffAnswer, ExecutionAnswer, LogLine, StateAnswer, WhyAnswer
 from noetl.ports.front import FindLines, Front, Started
@@ -24,7 +26,7 @@ ITEMS_PAGE = 50_000
 class AsyncExecution:
     """An execution by its id; every method asks the server."""
 
-    def __init__(self, front: Front, execution_id: str, path: str = "", *, existed: bool = False) -> None:
+    def __init__(self, front: HttpFront, execution_id: str, path: str = "", *, existed: bool = False) -> None:
         self._front = front
         self.execution_id, self.path = execution_id, path
         self.existed = existed  # whether the idempotency key had started it before
@@ -51,7 +53,8 @@ class AsyncExecution:
         """Wait until it is over or paused, and say how it stands.
 
         Raises TimeoutError after `timeout` seconds; what runs goes on. With `check`, an execution that
-        failed, was cancelled or is stuck raises ExecutionFailed.
+        failed, was cancelled or is stuck raises ExecutionFailed. A server that goes away meanwhile is asked
+        again for two minutes, then BackendError is raised.
         """
         fields = await over(self._front, self.execution_id, timeout)
         result = await result_of(self._front, fields)
@@ -173,15 +176,22 @@ class AsyncExecution:
 _BY = "python"  # where no server says who asks
 
 
-async def over(front: Front, execution_id: str, seconds: float | None) -> ExecutionAnswer:
+async def over(front: HttpFront, execution_id: str, seconds: float | None) -> ExecutionAnswer:
     """How an execution stands once it is over or paused; raises TimeoutError."""
     loop = asyncio.get_running_loop()
     until = None if seconds is None else loop.time() + seconds
+    mending = Mending(front.client, lambda _: None)
     while True:
         left = WAIT_S if until is None else min(WAIT_S, until - loop.time())
         if left < 0:
             raise TimeoutError(f"execution {execution_id} was not over after {seconds:g} s; it goes on")
-        fields = await front.execution(execution_id, wait_s=max(left, 1.0))
+        try:
+            fields = await front.execution(execution_id, wait_s=max(left, 1.0))
+        except BackendError as error:
+            mending.lost(error)
+            await mending.pause()
+            continue
+        mending.heard()
         if fields["status"] not in GOING_ON:
             return fields
 

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 import noetl
 from noetl.errors import BackendError, Conflict, Denied, NotFound, PlaybookError, RequestError
+from tests.acceptance.served import Server
 
 HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\n"
 ROWS = f"""{HEAD}metadata: {{name: rows, path: client/rows}}
@@ -98,6 +100,22 @@ def test_a_wait_that_is_too_long_leaves_the_execution_going_on(client: noetl.Cli
         execution.wait(timeout=0.2)
     execution.signal("go", {"by": "test"})
     assert execution.wait().ok
+
+
+def test_waiting_outlasts_a_server_that_is_killed_and_started_again(tmp_path: Path) -> None:
+    server = Server(tmp_path / "again").start()
+    with noetl.Client(server.url) as client, ThreadPoolExecutor(1) as thread:
+        client.register(WAITS)
+        execution = client.run("client/waits")
+        waiting = thread.submit(execution.wait, 60)
+        assert next(event for event in execution.follow() if event["name"] == "step.started")
+        server.kill()
+        server.start()
+        execution.signal("go", {"by": "test"})
+        assert waiting.result().ok
+        server.kill()
+        with pytest.raises(BackendError, match="cannot be reached"), noetl.Client(server.url) as other:
+            other.execution(execution.execution_id).wait()
 
 
 def test_events_are_followed_until_the_end_each_once(client: noetl.Client) -> None:

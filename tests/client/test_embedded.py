@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import traceback
 from decimal import Decimal
 from pathlib import Path
 
@@ -84,6 +85,22 @@ def test_problems_pass_from_one_process_to_another(hello: Path) -> None:
     for problem in problems:
         again = pickle.loads(pickle.dumps(problem))
         assert (type(again), str(again), vars(again)) == (type(problem), str(problem), vars(problem))
+
+
+def test_a_traceback_says_what_is_wrong_and_what_to_do(project: Path) -> None:
+    Path("bad.yaml").write_text(
+        HEAD + "metadata: {name: bad}\nworkflow:\n  - {step: a, tool: {kind: nope}}\n"
+    )
+    with pytest.raises(PlaybookError) as wrong:
+        noetl.run("bad.yaml")
+    lines = str(wrong.value).splitlines()
+    assert lines[0] == f"the playbook has {len(wrong.value.diagnostics)} finding(s)"
+    assert "  line 5, unknown-kind: " in str(wrong.value)
+    with pytest.raises(NotFound) as missing:
+        noetl.run("missing.yaml")
+    assert "".join(traceback.format_exception(missing.value)).endswith(
+        f"there is no file 'missing.yaml'\nfix: the current folder is {Path.cwd()}\n"
+    )
 
 
 def _failing(hello: Path) -> str:

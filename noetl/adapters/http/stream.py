@@ -23,8 +23,8 @@ Batch = tuple[int, list[Event]]
 Notify = Callable[[str], None]
 
 
-class _Mending:
-    """How long a cut stream is tried again, and who is told."""
+class Mending:
+    """How long a server that answered before, and does not now, is tried again, and who is told."""
 
     def __init__(self, client: Client, notify: Notify) -> None:
         self._client, self._notify = client, notify
@@ -51,7 +51,7 @@ class _Mending:
 
 async def follow(client: Client, execution_id: str, first: int, notify: Notify) -> AsyncGenerator[Batch]:
     """Events from one on, each once and in order, until the execution is over; a cut is mended."""
-    mending = _Mending(client, notify)
+    mending = Mending(client, notify)
     while True:
         batches = _read_connection(client, execution_id, first, resumes=mending.resumes)
         try:
@@ -74,7 +74,7 @@ async def follow_lines(
     client: Client, execution_id: str, query: Query, after: str, notify: Notify
 ) -> AsyncGenerator[LinesPage]:
     """Lines behind a place, until the execution is over; a cut is mended."""
-    mending = _Mending(client, notify)
+    mending = Mending(client, notify)
     while True:
         path = f"/executions/{execution_id}/logs/stream"
         blocks = _read_blocks(client, path, {**query, "after": after or None}, {})
