@@ -140,6 +140,10 @@ class Find(msgspec.Struct, kw_only=True, omit_defaults=True):
     until: int | None = None
     parent: str | None = None
     by: str | None = None  # who asked for them
+    label: str | None = (
+        None  # of the playbook's newest version, as in `team` or `team=pricing`: a front finds those
+    )
+    paths: list[str] | None = None  # one of these, which are no patterns
     children: bool = True
     continued: bool = True
     cursor: str | None = None
@@ -227,6 +231,7 @@ class PlaybookText(msgspec.Struct):
     by: str | None = None  # who registered this version; None: from before that was kept
     language: int = 1  # the oldest that it can be read in
     description: str | None = None  # what its text says of it, where that is asked for
+    labels: dict[str, str] = {}  # as well
 
 
 class Outline(msgspec.Struct):

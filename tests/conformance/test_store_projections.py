@@ -137,6 +137,8 @@ async def test_a_page_is_not_disturbed_by_what_begins_meanwhile(store: Store) ->
         ({"status": "failed"}, [0xA2]),
         ({"path": "tests/Other"}, [0xA3]),
         ({"path": "tests/other"}, []),
+        ({"paths": ["tests/Other", "nowhere"]}, [0xA3]),
+        ({"paths": []}, []),
         ({"status": "failed", "path": "tests/Other"}, []),
         ({"children": False}, [0xA2, 0xB1]),
         ({"prefix": eid(0xA0)[:31]}, [0xA3, 0xA2]),

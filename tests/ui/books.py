@@ -320,7 +320,8 @@ workflow:
 TYPED = (
     HEAD
     + """\
-metadata: {name: typed, path: ui/typed, description: A workload that says what it takes}
+metadata:
+  {name: typed, path: ui/typed, description: A workload that says what it takes, labels: {team: shop}}
 workload:
   region: eu
   since: "2026-01-31"
@@ -332,6 +333,7 @@ workload:
       limit: {type: integer, minimum: 1, maximum: 500}
       owner: {type: string, description: Who is asked when it fails}
       at: {type: string, format: date-time}
+      load: {type: array, items: {type: string, enum: [full, delta, late]}, description: What is loaded}
     required: [owner]
 workflow:
   - step: start

@@ -86,6 +86,23 @@ def test_executions_tell_who_started_them_and_filters_are_kept_by_name(server: S
 
 
 @pytest.mark.parametrize("width", [1280, 390])
+def test_a_label_of_a_playbook_leads_to_its_executions_and_can_be_chosen(
+    server: Server, open_page: Callable[..., Page], width: int
+) -> None:
+    execution_id, other = server.ran("typed", owner="Ann"), server.ran("edit")
+    page = open_page(width)
+    page.goto("/playbooks")
+    page.get_by_label("Search playbooks").fill("team=shop")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    page.get_by_role("link", name="team=shop").click()
+    expect(page.get_by_label("Label", exact=True)).to_have_value("team=shop")
+    expect(page.locator(f"a[href='/executions/{execution_id}']:visible")).to_be_visible()
+    expect(page.locator(f"a[href='/executions/{other}']")).to_have_count(0)
+    page.get_by_label("Label", exact=True).select_option("")
+    expect(page.locator(f"a[href='/executions/{other}']:visible")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
 def test_a_token_is_made_shown_once_and_revoked(
     server: Server, open_page: Callable[..., Page], width: int
 ) -> None:
@@ -173,6 +190,11 @@ def test_a_run_is_asked_for_by_a_form_of_the_types_that_the_workload_declares(
     page.get_by_role("button", name="Run ui/typed").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("rows of one page")).to_be_visible()
+    expect(
+        dialog.get_by_role("heading")
+    ).to_be_in_viewport()  # a form longer than the screen begins at its top
+    for choice in ("late", "full"):
+        dialog.get_by_role("group", name="load").get_by_label(choice).check()
     dialog.get_by_label("region").select_option(label="us")
     dialog.get_by_label("since").fill("2026-02-01")
     run = dialog.get_by_role("button", name="Run", exact=True)
@@ -183,6 +205,7 @@ def test_a_run_is_asked_for_by_a_form_of_the_types_that_the_workload_declares(
     expect(page).to_have_url(re.compile(r"/executions/[0-9a-f]{32}"))
     told = server.get(f"/executions/{page.url.partition('/executions/')[2][:32]}")["workload"]
     told.pop("$schema")
+    assert told.pop("load") == ["full", "late"]
     assert told == {"region": "us", "since": "2026-02-01", "limit": 100, "dry": False, "owner": "ada"}
 
 

@@ -116,6 +116,7 @@ class HttpFront(HttpNotifications):
             "since": None if find.since is None else iso(find.since),
             "until": None if find.until is None else iso(find.until),
         }
+        del query["paths"]  # that is what a server makes of the label
         page = await self.client.ask("GET", "/executions", query=query)
         return Listed([_summary(item) for item in page["items"]], page["cursor"])
 

@@ -504,6 +504,7 @@ def _matches(summary: store.Summary, find: store.Find) -> bool:
     return (
         find.status in (None, summary.status)
         and (find.path is None or fnmatchcase(summary.path, store.glob_of(find.path)))
+        and (find.paths is None or summary.path in find.paths)
         and find.parent in (None, summary.parent)
         and find.by in (None, summary.requested_by)
         and summary.execution_id.startswith(find.prefix)

@@ -27,6 +27,7 @@ DELETED_AT_ONCE = 100  # executions in one transaction, so that others need not 
 _CONDITIONS = {
     "status": "status = {}",
     "path": "path = {}",
+    "paths": "path = any({})",
     "pattern": "path like {}",
     "prefix": "execution_id >= {0} and execution_id < {0} || '~'",
     "text": "(strpos(execution_id, {0}) > 0 or strpos(lower(path), {0}) > 0)",
@@ -36,7 +37,7 @@ _CONDITIONS = {
     "by": "requested_by = {}",
     "start": "id < {}",
 }
-_TYPES = {"since": "bigint", "until": "bigint", "start": "bigint"}
+_TYPES = {"paths": "text[]", "since": "bigint", "until": "bigint", "start": "bigint"}
 
 
 def _by_name(calls: Sequence[Call]) -> list[tuple[str, list[tuple[object, ...]]]]:

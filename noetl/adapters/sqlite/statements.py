@@ -70,6 +70,7 @@ _FILTER = (
     "(:status IS NULL OR status = :status) AND (:path IS NULL OR path GLOB :path) "
     "AND (:children OR parent IS NULL) AND (:continued OR continued_as IS NULL) "
     "AND (:by IS NULL OR requested_by = :by) "
+    "AND (:paths IS NULL OR path IN (SELECT value FROM json_each(:paths))) "
     "AND (:since IS NULL OR requested_at >= :since) "
     "AND (:until IS NULL OR requested_at <= :until) AND (:start IS NULL OR id < :start) "
     "AND (:text IS NULL OR instr(execution_id, :text) OR instr(lower(path), :text))"

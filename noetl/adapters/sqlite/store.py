@@ -105,6 +105,7 @@ class SqliteStore(SqlStore):
             **msgspec.structs.asdict(find),
             "path": path,
             "exact": find.path,
+            "paths": None if find.paths is None else msgspec.json.encode(find.paths).decode(),
             "start": start,
             "text": text,
         }

@@ -44,7 +44,7 @@ def _line(entry: PlaybookText) -> str:
 
 def _entry_fields(entry: PlaybookText) -> dict[str, object]:
     identity = {"path": entry.path, "version": entry.version, "hash": entry.hash}
-    details = {"description": entry.description, "file": entry.file}
+    details = {"description": entry.description, "labels": entry.labels, "file": entry.file}
     return {**identity, **details, "registered_at": iso(entry.registered_at)}
 
 

@@ -17,7 +17,7 @@ from noetl.control.backfills import BackfillBook
 from noetl.control.catalog import Catalog
 from noetl.control.credential_spelling import current_fields
 from noetl.control.deliveries import Deliveries
-from noetl.control.descriptions import Descriptions
+from noetl.control.descriptions import Descriptions, has_label
 from noetl.control.engine import Engine
 from noetl.control.front.control import Steering
 from noetl.control.front.evaluate import evaluated
@@ -261,8 +261,13 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
         """Those that are wanted, the newest first; what runs here with what it has done so far."""
         if find.by == ME:  # of this process: there is nobody else to tell from
             find = msgspec.structs.replace(find, by=None)
+        if find.label is not None:
+            find = msgspec.structs.replace(find, label=None, paths=await self._labelled(find.label))
         page = await self._store.executions(find)
         return Listed([await self._with_counts(item) for item in page.items], page.cursor)
+
+    async def _labelled(self, label: str) -> list[str]:
+        return [item.path for item in await self.playbooks() if has_label(item.labels, label)]
 
     async def tally(self, since: int, part_ms: int, path: str | None = None) -> Sequence[Tally]:
         return await self._store.tally(since, part_ms, path)

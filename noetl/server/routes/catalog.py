@@ -113,6 +113,7 @@ def entry(playbook: PlaybookText) -> dict[str, object]:
         "version": playbook.version,
         "hash": playbook.hash,
         "description": playbook.description,
+        "labels": playbook.labels,
         "file": playbook.file,
         "registered_at": iso(playbook.registered_at),
         "by": playbook.by,

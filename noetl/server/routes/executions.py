@@ -168,6 +168,10 @@ async def list_executions(
     by: Annotated[
         str | None, Query(max_length=200, description="Who asked for them; @me: who asks now")
     ] = None,
+    label: Annotated[
+        str | None,
+        Query(max_length=201, description="Of playbooks that have this label: `team`, or `team=pricing`"),
+    ] = None,
     children: Annotated[bool, Query(description="Whether children of others are listed too")] = True,
     continued: Annotated[
         bool, Query(description="Whether those that went on as another are listed too, not the last alone")
@@ -185,6 +189,7 @@ async def list_executions(
         until=_ms(until),
         parent=parent,
         by=by,
+        label=label,
         children=children,
         continued=continued,
         cursor=cursor,

@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.control import descriptions
-from noetl.control.descriptions import Descriptions, description_of
+from noetl.control.descriptions import Descriptions, Said, has_label, said_by
 from noetl.ports.store import PlaybookText
 
 
@@ -23,18 +23,46 @@ from noetl.ports.store import PlaybookText
     ],
 )
 def test_a_description_is_read_from_the_metadata(text, told):
-    assert description_of(text) == told
+    assert said_by(text).description == told
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        (
+            "metadata: {labels: {team: pricing, tier: 1, eu: true}}",
+            {"team": "pricing", "tier": "1", "eu": "true"},
+        ),
+        ("metadata: {labels: {team: [a], owner: ann}}", {"owner": "ann"}),
+        ("metadata: {labels: team}", {}),
+        ("metadata: {name: a}\n# no labels", {}),
+        ("labels: {team: pricing}", {}),
+        (f"metadata: {{labels: {{team: {'x' * 500}}}}}", {"team": "x" * 100}),
+    ],
+)
+def test_labels_are_read_from_the_metadata(text, labels):
+    assert said_by(text).labels == labels
+
+
+def test_a_label_is_asked_for_with_or_without_its_value():
+    labels = {"team": "pricing"}
+    assert [has_label(labels, wanted) for wanted in ("team", "team=pricing", "team=", "tier")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 async def test_texts_are_read_once_and_a_bounded_number_of_answers_is_kept(monkeypatch):
     read: list[str] = []
 
-    def upper(text: str) -> str:
+    def upper(text: str) -> Said:
         read.append(text)
-        return text.upper()
+        return Said(text.upper())
 
     monkeypatch.setattr(descriptions, "KEPT", 2)
-    monkeypatch.setattr(descriptions, "description_of", upper)
+    monkeypatch.setattr(descriptions, "said_by", upper)
     known = Descriptions()
     entries = [PlaybookText(f"p/{name}", 1, name, name) for name in "abc"]
     assert [entry.description for entry in await known.tell(entries)] == ["A", "B", "C"]

@@ -189,6 +189,17 @@ async def test_what_runs_often_hides_neither_a_failure_nor_the_last_run_of_anoth
     }
 
 
+async def test_executions_are_found_by_the_labels_of_their_playbook(server: Served) -> None:
+    labelled = HELLO.replace("path: tests/hello", "path: tests/labelled, labels: {team: pricing}")
+    ended = await server.run(labelled)
+    await server.run(HELLO)
+    for label, found in {"team": 1, "team=pricing": 1, "team=sales": 0, "none": 0}.items():
+        items = (await asked(server, f"/executions?label={label}"))["items"]
+        assert [item["execution_id"] for item in items] == [ended["execution_id"]] * found
+    labels = {item["path"]: item["labels"] for item in (await asked(server, "/catalog"))["items"]}
+    assert labels == {"tests/hello": {}, "tests/labelled": {"team": "pricing"}}
+
+
 async def test_whatever_waits_for_somebody_is_told_the_oldest_first(server: Served) -> None:
     await server.register(WAITS)
     both = [await server.start("tests/waits") for _ in range(2)]

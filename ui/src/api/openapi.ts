@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 446f9d4998d7fad61247d0a2c5f48066a734064df6a9474c7132b4d3735986ee); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 2007fb1e77844cda950bb5ba802fa8fb96cb07f9194f449b3462d8252108d904); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -1149,7 +1149,7 @@ export interface paths {
         };
         /**
          * Recent
-         * @description The newest executions of each playbook, among the newest of all.
+         * @description The newest executions of each playbook, also of one that others have run more often since.
          */
         get: operations["recent_api_v1_recent_get"];
         put?: never;
@@ -1922,6 +1922,9 @@ export interface components {
             description: string | null;
             file: string | null;
             hash: string;
+            labels: {
+                [key: string]: string;
+            };
             path: string;
             /** @description ISO 8601 in UTC, with milliseconds */
             registered_at: string;
@@ -1944,6 +1947,9 @@ export interface components {
             description: string | null;
             file: string | null;
             hash: string;
+            labels: {
+                [key: string]: string;
+            };
             path: string;
             /** @description ISO 8601 in UTC, with milliseconds */
             registered_at: string;
@@ -4267,6 +4273,8 @@ export interface operations {
                 parent?: string | null;
                 /** @description Who asked for them; @me: who asks now */
                 by?: string | null;
+                /** @description Of playbooks that have this label: `team`, or `team=pricing` */
+                label?: string | null;
                 /** @description Whether children of others are listed too */
                 children?: boolean;
                 /** @description Whether those that went on as another are listed too, not the last alone */

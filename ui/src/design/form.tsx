@@ -128,6 +128,8 @@ function Leaf({ schema, value, onChange, name = '', required = false }: LeafProp
         {schema.description && <span className="text-xs text-ink-3">{schema.description}</span>}
       </label>
     )
+  if (kind === 'array' && schema.items?.enum)
+    return <Several {...{ schema, value, onChange, name, required }} />
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: every branch inside is a control
     <label className="flex min-w-0 flex-col gap-1">
@@ -157,6 +159,44 @@ function Leaf({ schema, value, onChange, name = '', required = false }: LeafProp
       )}
       {schema.description && <span className="text-xs text-ink-3">{schema.description}</span>}
     </label>
+  )
+}
+
+/** Any of some choices, in the order in which they are declared. */
+function Several({ schema, value, onChange, name, required }: LeafProps) {
+  const chosen = new Set(Array.isArray(value) ? value.map((item) => JSON.stringify(item)) : [])
+  const choices = schema.items?.enum ?? []
+  const choose = (choice: string, wanted: boolean) => {
+    const next = choices.filter((item) => {
+      const text = JSON.stringify(item)
+      return text === choice ? wanted : chosen.has(text)
+    })
+    onChange(next.length > 0 || required ? next : undefined)
+  }
+  return (
+    <fieldset className="flex min-w-0 flex-col gap-1">
+      <legend className="label-text">
+        {schema.title ?? name}
+        {required && <span title="required"> *</span>}
+      </legend>
+      <div className="flex flex-wrap gap-x-4 gap-y-1">
+        {choices.map((item) => {
+          const choice = JSON.stringify(item)
+          return (
+            <label key={choice} className="flex items-center gap-2">
+              <input
+                type="checkbox"
+                className="accent-accent"
+                checked={chosen.has(choice)}
+                onChange={(event) => choose(choice, event.target.checked)}
+              />
+              {typeof item === 'string' ? item : choice}
+            </label>
+          )
+        })}
+      </div>
+      {schema.description && <span className="text-xs text-ink-3">{schema.description}</span>}
+    </fieldset>
   )
 }
 

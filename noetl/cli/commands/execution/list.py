@@ -27,6 +27,7 @@ NONE = "no executions; start one with: noetl run FILE"
 @click.option(
     "--path", metavar="PATH", help="Only executions of this playbook; * and ? stand for any characters."
 )
+@click.option("--label", metavar="KEY[=VALUE]", help="Only executions of playbooks with this label.")
 @click.option(
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="How many."
 )
@@ -35,7 +36,14 @@ NONE = "no executions; start one with: noetl run FILE"
 @options.server
 @options.as_json
 async def command(
-    status: str | None, path: str | None, limit: int, *, children: bool, continued: bool, as_json: bool
+    status: str | None,
+    path: str | None,
+    label: str | None,
+    limit: int,
+    *,
+    children: bool,
+    continued: bool,
+    as_json: bool,
 ) -> None:
     """List the newest executions of this project, or of the server."""
     from noetl.cli.connection.connection import connect, has_data
@@ -46,10 +54,12 @@ async def command(
     rows: list[ExecutionItem] = []
     if has_data(settings):
         async with connect(settings) as connection:
-            find = Find(status=status, path=path, children=children, continued=continued)
+            find = Find(status=status, path=path, label=label, children=children, continued=continued)
             rows = await _rows(connection, find, limit)
     others = "" if children else " (with --all also those that other executions started)"
-    empty = f"no such executions{others}; see all with: noetl execution list" if status or path else NONE
+    empty = (
+        f"no such executions{others}; see all with: noetl execution list" if status or path or label else NONE
+    )
     emit_list(rows, _line, fields=dict, empty=empty, as_json=as_json)
 
 

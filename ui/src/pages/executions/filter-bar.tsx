@@ -2,7 +2,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { catalog } from '../../api/queries'
+import type { CatalogEntry } from '../../api/types'
 import { Button } from '../../design/controls'
+import { labelTexts } from '../../design/labels'
 import { CLEAR, type Filters, WITHIN } from './filters'
 import { SavedViews } from './saved-views'
 
@@ -16,9 +18,9 @@ export function FilterBar({
   change: (part: Partial<Filters>) => void
 }) {
   const catalogQuery = useQuery(catalog())
-  const active = Boolean(
-    filters.status || filters.path || filters.text || filters.within || filters.children || filters.by,
-  )
+  const { cursor: _, ...narrowing } = filters
+  const active = Object.values(narrowing).some(Boolean)
+  const labels = labelsOf(catalogQuery.data?.items ?? [])
   return (
     <div className="flex flex-wrap items-center gap-2 px-4 pb-2" role="search">
       <DebouncedInput
@@ -71,6 +73,19 @@ export function FilterBar({
         placeholder="Started by"
         className="w-32"
       />
+      {(labels.length > 0 || filters.label) && (
+        <select
+          aria-label="Label"
+          className="field max-w-44"
+          value={filters.label}
+          onChange={(event) => change({ label: event.target.value })}
+        >
+          <option value="">any label</option>
+          {[...new Set([...labels, ...(filters.label ? [filters.label] : [])])].map((label) => (
+            <option key={label}>{label}</option>
+          ))}
+        </select>
+      )}
       <label className="flex items-center gap-1.5 text-ink-2">
         <input
           type="checkbox"
@@ -89,6 +104,10 @@ export function FilterBar({
     </div>
   )
 }
+
+/** Every label of a playbook, each once and in order. */
+const labelsOf = (items: CatalogEntry[]): string[] =>
+  [...new Set(items.flatMap((item) => labelTexts(item.labels)))].sort()
 
 /** A text field that tells after a short rest, not at every key. */
 export function DebouncedInput({

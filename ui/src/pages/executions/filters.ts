@@ -8,9 +8,19 @@ export interface Filters {
   within: string
   children: string
   by: string
+  label: string
   cursor: string
 }
-const NONE: Filters = { status: '', path: '', text: '', within: '', children: '', by: '', cursor: '' }
+const NONE: Filters = {
+  status: '',
+  path: '',
+  text: '',
+  within: '',
+  children: '',
+  by: '',
+  label: '',
+  cursor: '',
+}
 export const CLEAR: Partial<Filters> = NONE
 
 export const WITHIN: Record<string, [string, number]> = {
@@ -43,6 +53,7 @@ export function toQuery(filters: Filters): Record<string, string | number | bool
     path: filters.path,
     text: filters.text,
     by: filters.by,
+    label: filters.label,
     since,
     cursor: filters.cursor,
     limit: 50,

@@ -22,7 +22,9 @@ export function ExecutionsPage() {
   const [filters, change] = useFilters()
   const [selection, setSelection] = useState<Set<string>>(new Set())
   const listQuery = useQuery(executions(toQuery(filters)))
-  const filtered = Boolean(filters.status || filters.path || filters.text || filters.within || filters.by)
+  const filtered = Boolean(
+    filters.status || filters.path || filters.text || filters.within || filters.by || filters.label,
+  )
 
   const pick = (ids: string[], on: boolean) => {
     const next = new Set(selection)

@@ -7,6 +7,7 @@ import type { CatalogEntry, ExecutionItem, Schedule } from '../../api/types'
 import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
 import { Icon } from '../../design/icons'
+import { Labels, labelTexts } from '../../design/labels'
 import { Empty, QueryView } from '../../design/states'
 import { markOf, StatusIcon, solidOf } from '../../design/status'
 import { Ago, duration } from '../../design/time'
@@ -42,7 +43,10 @@ export function CatalogPage() {
         <QueryView query={catalogQuery}>
           {(page) => {
             const items = page.items.filter((item) =>
-              `${item.path} ${item.description ?? ''}`.toLowerCase().includes(text.toLowerCase()),
+              [item.path, item.description ?? '', ...labelTexts(item.labels)]
+                .join(' ')
+                .toLowerCase()
+                .includes(text.toLowerCase()),
             )
             if (items.length === 0)
               return (
@@ -178,6 +182,7 @@ function PlaybookRow({
             {item.description}
           </p>
         )}
+        <Labels labels={item.labels} />
       </td>
       <td className="td">
         <LastRuns runs={runs} />

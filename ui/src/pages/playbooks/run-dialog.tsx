@@ -61,7 +61,7 @@ function RunForm({
   const [value, setValue] = useState(defaults)
   const [, go] = useLocation()
   useEffect(() => {
-    document.querySelector<HTMLElement>('[data-run]')?.focus()
+    document.querySelector<HTMLElement>('[data-run]')?.focus({ preventScroll: true }) // a long form is read from its top
   }, [])
   const run = useMutation({
     mutationFn: () =>
