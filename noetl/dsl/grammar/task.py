@@ -169,6 +169,7 @@ TASK = Record(
         "return_step": "leave it out: the answer is the child's output, see executor.spec.final_step",
         "credential": "write: auth",
         "payload": "write: input: {json: …} for a request, input: {…} for a playbook",
+        "workload": "write: input: {…}, which is laid over the workload of the playbook that is called",
         "output_select": "leave it out: all of the data can be read",
     },
 )

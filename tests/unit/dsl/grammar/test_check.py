@@ -498,6 +498,14 @@ def test_a_misspelt_key_is_answered_with_the_known_one():
                 assert [f.hint for f in check_shape(read(split(text)[0]).tree, KINDS)] == [hint]
 
 
+def test_the_workload_of_a_called_playbook_is_its_input():
+    text = task("{kind: playbook, path: a/b, workload: {n: 1}}")
+    found = check_shape(read(text).tree, KINDS)
+    assert [finding.hint for finding in found] == [
+        "write: input: {…}, which is laid over the workload of the playbook that is called"
+    ]
+
+
 def test_an_unknown_kind_names_the_nearest_and_the_installed_ones():
     (found,) = check_shape(read(task("{kind: htpp}")).tree, KINDS)
     assert found.hint is not None
