@@ -61,7 +61,8 @@ function RunForm({
   const [value, setValue] = useState(defaults)
   const [, go] = useLocation()
   useEffect(() => {
-    document.querySelector<HTMLElement>('[data-run]')?.focus({ preventScroll: true }) // a long form is read from its top
+    // A form that is longer than the screen is read from its top.
+    document.querySelector<HTMLElement>('[data-run]')?.focus({ preventScroll: true })
   }, [])
   const run = useMutation({
     mutationFn: () =>
