@@ -8,11 +8,13 @@ import pytest
 from noetl.control.front.follow import Followers
 from noetl.control.history import rows_of
 from noetl.control.log_audit import audit
+from noetl.control.stuck_executions import StuckError
 from noetl.core.message import Control
 from noetl.errors import BackendError, Conflict
 from noetl.ports.front import Ask
 from noetl.ports.store import Find
 from tests.engine.harness import begin, control, engine, finish, playbook, until
+from tests.engine.test_stuck import fails_on
 
 COUNTING = playbook(
     """
@@ -421,3 +423,21 @@ async def test_a_retry_repeats_iterations_that_failed_in_an_earlier_log(tmp_path
         after = await chain_of(made, retried)
         assert after[0].result["retry_of"] == first
         assert [ran.result["counts"]["failed_iterations"] for ran in (after[0], after[-1])] == [0, 0]
+
+
+async def test_a_stuck_run_is_released_by_any_of_its_ids(tmp_path, monkeypatch):
+    async with engine(tmp_path) as made:
+        first = await begin(made, WAITING.replace("after_events: 20", "after_events: 10"))
+        for number in range(4):
+            await made.front.control(first, Control("signal", name="go", payload=number))
+        await until(made, lambda: first not in made.engine.running())
+        with monkeypatch.context() as patched:
+            fails_on(patched, "bad", KeyError("a bug"))
+            with pytest.raises(StuckError):
+                await made.front.control(first, Control("signal", name="bad"))
+            await made.engine.stuck.mark()
+        [newest] = [one.execution_id for one in (await made.front.executions(Find(status="stuck"))).items]
+        assert newest != first
+        await made.front.release(first)
+        await made.front.control(first, Control("cancel"))
+        assert (await made.store.summary(await last_of(made, first))).status == "cancelled"
