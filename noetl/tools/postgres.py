@@ -5,8 +5,9 @@ or a whole `dsn`. Connections are pooled per credential.
 
 One or several statements run in one transaction, unless they say `BEGIN` themselves or cannot run inside
 one. Values are bound with `params`: a list for `$1`, a mapping for `:name`; never write them into the text.
-Dates, UUIDs, numerics, JSON, bytea (base64) and arrays convert both ways. The answer has the rows of the
-last statement that returned any; with several statements, `statements` has one `{rows, row_count, columns}`
+Dates, UUIDs, numerics, JSON, bytea (base64) and arrays convert both ways; a `jsonb` parameter takes the list
+or mapping itself, since a text (`| tojson`) would become a JSON string. The answer has the rows of the last
+statement that returned any; with several statements, `statements` has one `{rows, row_count, columns}`
 each, and `command_<n>` names them one by one. `copy` loads many rows at once over the COPY protocol; its
 rows may be a reference to a stored result.
 

@@ -3,10 +3,12 @@
 import click
 
 from noetl.cli import options
+from noetl.cli.formats.text import printable
 from noetl.cli.processes.lifecycle import ProcessFields
 from noetl.cli.terminal import emit, emit_list, note
 from noetl.settings import Settings, load
 
+READY_S = 15  # a server waits ten seconds for its database before it says that it is not ready
 EPILOG = """\b
 Examples:
   noetl server start
@@ -18,6 +20,7 @@ class ServerFields(ProcessFields):
     """A server of this machine, and whether it answers."""
 
     ready: bool
+    why: str | None  # it is not
 
 
 @click.group("server")
@@ -102,10 +105,10 @@ def status(as_json: bool) -> int:
     """Say which servers run on this machine, and whether each is ready."""
     from noetl.cli.processes import lifecycle
 
-    servers = [_looked_at(process) for process in lifecycle.running(load(), "server")]
+    servers = [looked_at(process) for process in lifecycle.running(load(), "server")]
     emit_list(
         servers,
-        lambda server: f"{server['pid']}  {server['url']}  {'ready' if server['ready'] else 'not ready'}",
+        _status_line,
         fields=dict,
         empty="no server runs here; start one with: noetl server start",
         as_json=as_json,
@@ -113,12 +116,31 @@ def status(as_json: bool) -> int:
     return 0 if servers and all(server["ready"] for server in servers) else 3
 
 
-def _looked_at(process: ProcessFields) -> ServerFields:
+def looked_at(process: ProcessFields) -> ServerFields:
+    """Whether a server says that it is ready; if not, what it says is wrong."""
     import urllib.error
     import urllib.request
 
     try:
-        with urllib.request.urlopen(f"{process['url']}/health/ready", timeout=5) as answer:
-            return {**process, "ready": answer.status == 200}
-    except (OSError, urllib.error.URLError):
-        return {**process, "ready": False}
+        with urllib.request.urlopen(f"{process['url']}/health/ready", timeout=READY_S) as answer:
+            return {**process, "ready": answer.status == 200, "why": None}
+    except urllib.error.HTTPError as refused:
+        return {**process, "ready": False, "why": _detail(refused.read())}
+    except OSError as error:
+        return {**process, "ready": False, "why": f"it does not answer: {getattr(error, 'reason', error)}"}
+
+
+def _detail(body: bytes) -> str:
+    """What the server itself says is wrong."""
+    import msgspec
+
+    try:
+        return str(msgspec.json.decode(body)["detail"])
+    except (msgspec.DecodeError, LookupError, TypeError):
+        return "it does not say why"
+
+
+def _status_line(server: ServerFields) -> str:
+    state = "ready" if server["ready"] else "not ready"
+    why = f": {printable(server['why'])}" if server["why"] else ""
+    return f"{server['pid']}  {server['url']}  {state}{why}"
