@@ -191,3 +191,9 @@ def test_an_output_that_cannot_be_written_is_an_error_and_no_bug(noetl: Noetl) -
         done = subprocess.run([NOETL, "tools"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.startswith("error[output]: stdout cannot be written to: No space left on device\n")
+
+
+def test_a_backfill_of_a_playbook_is_asked_how_often(noetl: Noetl) -> None:
+    done = noetl("schedule", "backfill", "etl/load", "--from", "2026-11-01", "--to", "2026-11-02")
+    assert done.returncode == 2
+    assert "'etl/load' is a playbook and no schedule: say how often, as with --every 1d" in done.stderr

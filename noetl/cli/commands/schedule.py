@@ -268,6 +268,10 @@ async def backfill(
     ask.workload = options.playbook_start(name, start)["workload"] if given else None
     ask.version = start["version"]
     if every is None and cron is None:
+        if "/" in name:
+            raise click.UsageError(
+                f"'{name}' is a playbook and no schedule: say how often, as with --every 1d"
+            )
         ask.schedule = name
     else:
         ask.path, ask.cron, ask.timezone = name, cron, timezone
