@@ -4,6 +4,7 @@ What is said of a playbook is computed elsewhere in this room; here it is put in
 """
 
 import asyncio
+import re
 from collections.abc import Callable
 from functools import cached_property
 from typing import Protocol
@@ -33,6 +34,7 @@ Check = Callable[[str], Loaded | None]  # None: the text is not that of a playbo
 Enter = Callable[[str], None]  # the folder that the editor has opened: its settings and tools are meant
 TYPING_S = 0.03  # a pause this long in the typing, and findings are told
 GRAPH, PICTURE = "noetl.graph", "noetl.picture"
+QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
 BEGINNING_WORDS = 3  # of a text of which nobody can tell yet what it will be
 SEVERITIES = {
     "error": types.DiagnosticSeverity.Error,
@@ -156,10 +158,11 @@ class PlaybookServer(LanguageServer):
         )
 
     def diagnostic(self, finding: Diagnostic, uri: str) -> types.Diagnostic:
-        """A finding in the protocol's words; it stands under the whole word."""
+        """A finding in the protocol's words; it stands under the whole word, or text in quotes."""
         lines = self.text(uri).lines
         text = lines[finding.line - 1] if finding.line <= len(lines) else ""
-        word = hover.word_at(text, finding.column - 1)
+        found = QUOTED.match(text, finding.column - 1)
+        word = hover.word_at(text, finding.column - 1) if found is None else found.group()
         message = finding.message if finding.hint is None else f"{finding.message}\n{finding.hint}"
         return types.Diagnostic(
             range=self.range(uri, Place(finding.line - 1, finding.column - 1, max(1, len(word)))),

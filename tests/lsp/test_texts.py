@@ -97,7 +97,9 @@ def test_findings_fixes_and_names_are_where_the_editor_sees_them(
     book = editor.open(BOOK.replace("\n", end))
     (finding,) = book.findings()
     line = BOOK.split("\n")[7]
-    assert finding["range"]["start"] == {"line": 7, "character": units(line[: line.index('"😋')])}
+    begin, behind = line.index('"😋'), line.rindex('"') + 1  # under the whole text
+    assert finding["range"]["start"] == {"line": 7, "character": units(line[:begin])}
+    assert finding["range"]["end"] == {"line": 7, "character": units(line[:behind])}
     where = {
         "textDocument": {"uri": book.uri},
         "range": finding["range"],
