@@ -9,7 +9,7 @@ from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
 from noetl.tools.parts.bucket import PIECE, Mode, Opened
-from noetl.tools.parts.nats_link import link, naming_failures
+from noetl.tools.parts.nats_link import library, link, naming_failures
 
 if TYPE_CHECKING:
     from nats.js.api import ObjectInfo
@@ -20,6 +20,7 @@ class NatsBucket:
     """A bucket of the NATS object store; made when something is first put into it."""
 
     def __init__(self, address: str, call: Call) -> None:
+        library()  # here, so that what is missing is named before anything is asked of it
         parts = urlsplit(address)
         self.name = parts.netloc
         self.prefix = f"{parts.path.strip('/')}/" if parts.path.strip("/") else ""

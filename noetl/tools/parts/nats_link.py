@@ -99,11 +99,12 @@ class Links:
 
 
 async def link(call: Call) -> "Client":
-    _import()
+    library()
     return await call.resource("nats", Links).get(call)
 
 
-def _import() -> Any:
+def library() -> Any:
+    """The client library; raises MissingExtra."""
     try:
         import nats
     except ModuleNotFoundError:
@@ -135,7 +136,7 @@ async def _connect(options: dict[str, Any]) -> "Client":
         "reconnect_time_wait": 0.05,
     }
     settings |= {"connect_timeout": CONNECT_S, "error_cb": note, "name": "noetl"}
-    client: Client = _import().NATS()
+    client: Client = library().NATS()
     try:
         await client.connect(**options, **settings)
     except (nats.errors.Error, OSError, TimeoutError) as problem:

@@ -1,5 +1,6 @@
 """The object kind on a local folder."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,16 @@ async def test_an_object_over_the_limit_is_not_read(use):
     await put(use, "a", "x" * 100)
     output = await use("object", {"action": "get", **STORE, "key": "a"}, spec={"max_bytes": 99})
     assert output["error"]["kind"] == "too_large"
+
+
+@pytest.mark.parametrize("action", ["get", "put", "head", "list", "delete"])
+async def test_a_bucket_of_nats_names_the_extra_that_it_needs(use, monkeypatch, action):
+    monkeypatch.setitem(sys.modules, "nats", None)
+    values = {
+        "action": action,
+        "store": "nats://bucket",
+        "key": "a",
+        **({"content": "a"} if action == "put" else {}),
+    }
+    error = (await use("object", values))["error"]
+    assert (error["kind"], "nats-py is not installed" in error["message"]) == ("missing_extra", True)
