@@ -122,10 +122,10 @@ export function ErrorDetails({ details }: { details: unknown }) {
 function Part({ name, copy, children }: { name: string; copy: string; children: ReactNode }) {
   return (
     <section aria-label={name} className="min-w-0 rounded-md border border-line bg-panel">
-      <h4 className="flex items-center justify-between border-b border-line pl-2 text-xs text-ink-3">
+      <h3 className="flex items-center justify-between border-b border-line pl-2 text-xs text-ink-3">
         {name}
         <CopyIcon text={copy} label={`Copy: ${name}`} />
-      </h4>
+      </h3>
       {children}
     </section>
   )

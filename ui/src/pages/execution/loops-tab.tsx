@@ -248,9 +248,9 @@ function Iteration({
       aria-label={`Iteration ${index}`}
       className="panel w-full shrink-0 self-start overflow-auto p-3 lg:max-h-full lg:w-96"
     >
-      <h3 className="mb-1.5 flex items-center gap-2 font-semibold">
+      <h2 className="mb-1.5 flex items-center gap-2 font-semibold">
         Iteration {count(index)} <StatusBadge status={MARKS[view.marks[index] ?? 'p'] ?? 'queued'} />
-      </h3>
+      </h2>
       <dl className="grid grid-cols-[5.5rem_1fr] gap-y-0.5">
         <dt className="text-ink-3">started</dt>
         <dd>{started >= 0 ? `${duration(started)} after the run` : '–'}</dd>
@@ -293,7 +293,7 @@ function Iteration({
 function Part({ title, children }: { title: string; children: ReactNode }) {
   return (
     <section aria-label={title} className="my-2 min-w-0">
-      <h4 className="label-text mb-0.5">{title}</h4>
+      <h3 className="label-text mb-0.5">{title}</h3>
       <div className="max-h-72 overflow-auto rounded-md border border-line px-2 py-1.5">{children}</div>
     </section>
   )

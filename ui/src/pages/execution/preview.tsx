@@ -51,7 +51,7 @@ function SqlAnswer({ answer, stored }: { answer: Statement[]; stored: StoredRef 
     <div className="flex flex-col gap-3">
       {answer.map((statement, index) => (
         <section key={index} aria-label={answer.length > 1 ? `Statement ${index + 1}` : 'Rows'}>
-          {answer.length > 1 && <h4 className="label-text mb-0.5">statement {index + 1}</h4>}
+          {answer.length > 1 && <h3 className="label-text mb-0.5">statement {index + 1}</h3>}
           {statement.rows === null && stored ? (
             <StoredValue stored={stored} />
           ) : statement.columns.length === 0 ? (

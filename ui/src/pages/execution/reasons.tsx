@@ -14,6 +14,7 @@ export function Reasons({ id, step, open }: { id: string; step?: string; open: O
         <div>
           {!step && (
             <p
+              tabIndex={0}
               className={classes(
                 'mb-2 max-h-32 overflow-auto rounded-md bg-sunken px-2.5 py-1.5 font-medium',
                 'break-words [overflow-wrap:anywhere]',

@@ -225,10 +225,10 @@ function LastRuns({ runs }: { runs: ExecutionItem[] }) {
       <Link
         href={`/executions/${newest.execution_id}`}
         className="inline-flex items-center gap-1.5 whitespace-nowrap text-xs text-ink-2 hover:underline"
-        aria-label={`last run ${newest.status}`}
         data-last={mark(newest)}
       >
         <StatusIcon status={mark(newest)} />
+        <span className="sr-only">last run {newest.status}</span>
         <span className="max-sm:hidden">
           <Ago at={newest.requested_at} />
         </span>
