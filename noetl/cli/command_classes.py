@@ -23,6 +23,13 @@ class Group(click.Group):
     """Commands that stand in one module."""
 
     command_class = Command
+    aliases: ClassVar[Mapping[str, str]] = {"delete": "remove"}  # what is gone is said in either word
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name; where there is none, the one that the name is another word for."""
+        return super().get_command(ctx, cmd_name) or super().get_command(
+            ctx, self.aliases.get(cmd_name, cmd_name)
+        )
 
 
 class LazyGroup(click.Group):

@@ -197,3 +197,9 @@ def test_a_backfill_of_a_playbook_is_asked_how_often(noetl: Noetl) -> None:
     done = noetl("schedule", "backfill", "etl/load", "--from", "2026-11-01", "--to", "2026-11-02")
     assert done.returncode == 2
     assert "'etl/load' is a playbook and no schedule: say how often, as with --every 1d" in done.stderr
+
+
+def test_a_notification_is_deleted_by_either_word(noetl: Noetl) -> None:
+    for word in ("delete", "remove"):
+        done = noetl("notification", word, "nobody")
+        assert (done.returncode, done.stderr.startswith("error[not-found]")) == (2, True)

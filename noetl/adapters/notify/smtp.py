@@ -68,9 +68,10 @@ def _handed_in(
 
 
 def _hint(error: Exception) -> str:
-    """What to look at when both sides wait for the other, or one speaks TLS and the other does not."""
+    """What to look at when sides wait for each other, speak TLS and not, or one is not believed."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return "; SSL_CERT_FILE, where noetl runs, names the certificates that it believes"
     mute = isinstance(error, TimeoutError | ssl.SSLError) or "timed out" in str(error)
-    mute = mute and not isinstance(error, ssl.SSLCertVerificationError)
     return "; look at the credential's 'port' and 'security'" if mute else ""
 
 
