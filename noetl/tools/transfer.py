@@ -31,21 +31,24 @@ otherwise is error kind `iceberg`, `retryable` where somebody else wrote at the 
 rows in memory. Needs the extra `iceberg`. The catalog in a folder is tested here; others go through the same
 door.
 
-Rows stay Arrow batches all the way, and keep their types (decimals, times with a zone, nested values), from
-`duckdb`, `sql` with an ADBC driver, and Parquet files and objects to `duckdb`, `sql` with an ADBC driver, and
-Parquet files and objects. A table or file that is made gets these types, also when there are no rows; a
-DuckDB table that is there gets what its columns make of them, one behind an ADBC driver must have columns of
-these types. A batch has up to 65,536 rows or 4 MiB from DuckDB, `chunk_size` rows from a Parquet file, and
-from an ADBC driver what that gives. What SQLite or PostgreSQL has no type for arrives over ADBC as it would
-in rows: nested values as JSON text, for SQLite decimals as numbers of the same value, or as text beyond 15
-digits (integers: 18), and times as text. Types of DuckDB that Arrow does not have, such as intervals and
-times of day with a zone, go as text. A query of DuckDB waits in a temporary table of at most 1 GB of memory,
-the rest on disk.
+Rows stay Arrow batches all the way, and keep their types (decimals, times with a zone, nested values),
+from `duckdb`, `sql` with an ADBC driver, and Parquet files and objects to `duckdb`, `sql` with an ADBC
+driver, `delta`, `iceberg`, and Parquet files and objects. A table or file that is made gets these types,
+also when there are no rows; a DuckDB, Delta or Iceberg table that is there gets what its columns make of
+them, one behind an ADBC driver must have columns of these types. Delta and Iceberg have no unsigned
+integers, which become larger ones, and times to the microsecond, in UTC where they have a zone; Delta has
+no times of day, which become text. A batch has up to 65,536 rows or 4 MiB from DuckDB, `chunk_size` rows
+from a Parquet file, and from an ADBC driver what that gives. What SQLite or PostgreSQL has no type for
+arrives over ADBC as it would in rows: nested values as JSON text, for SQLite decimals as numbers of the
+same value, or as text beyond 15 digits (integers: 18), and times as text. Types of DuckDB that Arrow does
+not have, such as intervals and times of day with a zone, go as text. A query of DuckDB waits in a
+temporary table of at most 1 GB of memory, the rest on disk.
 
 All else goes row by row: `upsert`, a DuckDB source of several statements or one that is no query, Parquet
-from an address (`http`), and every pair with a place that is not named above, `delta` and `iceberg` among
-them. A `sql` target with an ADBC driver takes Arrow batches alone, and cannot be upserted. With other drivers
-of `sql`, `upsert` is for MySQL, MariaDB and PostgreSQL, and wants a primary or unique key over `keys`.
+from an address (`http`), and every pair with a place that is not named above: there, values are those of
+JSON, so that `delta` and `iceberg` make columns of numbers and text of decimals and times. A `sql` target
+with an ADBC driver takes Arrow batches alone, and cannot be upserted. With other drivers of `sql`,
+`upsert` is for MySQL, MariaDB and PostgreSQL, and wants a primary or unique key over `keys`.
 """
 
 from contextlib import aclosing
@@ -98,12 +101,12 @@ async def run(request: Transfer, call: Call) -> Envelope:
 
     if request.mode == "upsert" and not request.keys:
         raise Failed("input", "transfer needs input 'keys' to upsert")
-    if keeps_batches(request.source, request.target, request.mode):
-        places = (request.source, request.target, request.mapping, request.mode)
-        return _moved(*await move_batches(*places, request.chunk_size, call))
     before = await moved_before(request.target, call)
     if before is not None:
         return ok({"rows": before})
+    if keeps_batches(request.source, request.target, request.mode):
+        places = (request.source, request.target, request.mapping, request.mode)
+        return _moved(*await move_batches(*places, request.chunk_size, call))
     moved = 0
     async with open_target(request.target, request.mode, request.keys or [], call) as target:
         columns: list[str] = []

@@ -1,4 +1,4 @@
-"""Targets that take Arrow batches as they are: ADBC drivers, DuckDB, and Parquet files and objects."""
+"""Targets that take Arrow batches: ADBC drivers, DuckDB, tables of a lake, and Parquet files and objects."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -9,8 +9,17 @@ from noetl.ports.envelope import Failed, Reference
 from noetl.tools.parts.auth import with_auth
 from noetl.tools.parts.content import format_of
 from noetl.tools.parts.sql_adbc import PREFIX, AdbcSession
-from noetl.tools.parts.transfer_batches import Fit, Flow, as_given, with_plain_lists, without_nested
+from noetl.tools.parts.transfer_batches import (
+    Fit,
+    Flow,
+    as_given,
+    for_delta,
+    for_iceberg,
+    with_plain_lists,
+    without_nested,
+)
 from noetl.tools.parts.transfer_files import FileWriter
+from noetl.tools.parts.transfer_lake import LakeWriter
 from noetl.tools.parts.transfer_places import Target, in_thread, require
 from noetl.tools.parts.transfer_remote import ObjectWriter
 from noetl.tools.parts.transfer_targets import DuckdbWriter
@@ -19,6 +28,7 @@ from noetl.tools.sql import lend
 if TYPE_CHECKING:
     from noetl.tools.parts.sql_session import Lent
 
+LAKES = ("delta", "iceberg")
 FITS: dict[str, Fit] = {
     "adbc_driver_postgresql": with_plain_lists,
     "adbc_driver_sqlite": without_nested,
@@ -29,7 +39,7 @@ def takes_batches(target: Target, mode: str) -> bool:
     """Whether a target takes Arrow batches in this mode."""
     if target.kind == "sql":
         return (target.driver or "").startswith(PREFIX)
-    if target.kind == "duckdb":
+    if target.kind in ("duckdb", "delta", "iceberg"):
         return mode != "upsert"  # of rows with one key, the last is to win, which one statement does not do
     name = {"file": target.path, "object": target.key}.get(target.kind)
     return bool(name) and format_of(str(name), target.format) == "parquet"
@@ -62,8 +72,19 @@ async def open_taker(target: Target, mode: str, call: Call) -> AsyncIterator[Tak
         async with lend(str(target.driver), call) as lent:
             yield AdbcTable(lent, target, mode)
         return
-    async with aclosing(_local(target, mode, call)) as taker:
+    taking = await _lake(target, mode, call) if target.kind in LAKES else _local(target, mode, call)
+    async with aclosing(taking) as taker:
         yield taker
+
+
+async def _lake(target: Target, mode: str, call: Call) -> "Lake":
+    if target.kind == "delta":
+        from noetl.tools.parts.transfer_delta import DeltaWriter, place_of
+
+        return Lake(DeltaWriter(await place_of(target, call), mode, []), for_delta)
+    from noetl.tools.parts.transfer_iceberg import IcebergWriter, catalog_of
+
+    return Lake(IcebergWriter(await catalog_of(target, call), mode, []), for_iceberg)
 
 
 def _local(target: Target, mode: str, call: Call) -> "Written | Sent":
@@ -140,3 +161,22 @@ class Sent:
 
     def ref(self) -> Reference:
         return self.writer.ref()
+
+
+class Lake:
+    """A Delta or Iceberg table: batches wait in a file, then are one commit."""
+
+    def __init__(self, writer: LakeWriter, fit: Fit) -> None:
+        self.writer, self.fit = writer, fit
+
+    async def take(self, flow: Flow) -> None:
+        await in_thread(self.writer.take, flow.reader(), stop=flow.stop)
+
+    async def commit(self) -> None:
+        await in_thread(self.writer.commit)
+
+    async def aclose(self) -> None:
+        await in_thread(self.writer.close)
+
+    def ref(self) -> None:
+        """`resolve` does not read tables of a lake."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Way = Callable[[Any], Any]  # a column as another column
 Fit = Callable[[Any], "tuple[DataType, Way] | None"]  # None: the target has this type
 EXACT_DIGITS, INTEGER_DIGITS = 15, 18  # of a decimal that a double, a 64 bit integer holds
+DIGITS_MAX = 38  # of a decimal in a lake
 DECIMAL = re.compile(r"Decimal\d+\((\d+), (-?\d+)\)")
 
 
@@ -125,6 +126,35 @@ def without_nested(kind: Any) -> "tuple[DataType, Way] | None":
             return _cast(DataType.int64())
         return _cast(DataType.float64() if digits <= EXACT_DIGITS else DataType.utf8())
     return _cast(DataType.utf8()) if _is(kind, "time") else None
+
+
+def for_iceberg(kind: Any) -> "tuple[DataType, Way] | None":
+    """The fit of a table in a lake: signed integers, times to the microsecond, one zone."""
+    from arro3.core import DataType
+
+    if _is(kind, "timestamp"):
+        instant = DataType.timestamp("us", tz="UTC") if kind.tz else DataType.timestamp("us")
+        return None if kind == instant else _cast(instant)
+    if _is(kind, "unsigned_integer"):
+        return _cast(DataType.decimal128(20, 0) if _is(kind, "uint64") else DataType.int64())
+    if _is(kind, "dictionary"):
+        return _cast(kind.value_type)
+    found = DECIMAL.findall(str(kind)) if _is(kind, "decimal") else []
+    if found and not _is(kind, "decimal128"):
+        digits, scale = map(int, found[0])
+        return _cast(DataType.decimal128(digits, scale) if digits <= DIGITS_MAX else DataType.utf8())
+    named = (("time", DataType.time64("us")), ("date64", DataType.date32()), ("float16", DataType.float32()))
+    other = next((meant for name, meant in named if _is(kind, name)), None)
+    if other is None and _is(kind, "duration", "interval", "null"):
+        other = DataType.utf8()
+    return None if other is None or kind == other else _cast(other)
+
+
+def for_delta(kind: Any) -> "tuple[DataType, Way] | None":
+    """The same, without times of day."""
+    from arro3.core import DataType
+
+    return _cast(DataType.utf8()) if _is(kind, "time") else for_iceberg(kind)
 
 
 def _is(kind: Any, *names: str) -> bool:

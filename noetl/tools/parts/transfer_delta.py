@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from noetl.errors import MissingExtra
 from noetl.ports.call import Call
@@ -11,11 +11,11 @@ from noetl.ports.envelope import Failed
 from noetl.tools.parts.guard import reachable
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.sql import quote
-from noetl.tools.parts.transfer_lake import LakeWriter, batches, found_schema
+from noetl.tools.parts.transfer_lake import LakeWriter
 from noetl.tools.parts.transfer_places import Target, in_thread, require
 
 if TYPE_CHECKING:
-    from arro3.core import RecordBatchReader
+    from arro3.core import Array, Field, RecordBatch, RecordBatchReader
     from deltalake import CommitProperties, DeltaTable
 
 SETTINGS = "access_key_id secret_access_key session_token region endpoint virtual_hosted_style_request"
@@ -90,12 +90,12 @@ class DeltaWriter(LakeWriter):
                 return
             if table is not None:
                 self.check_columns([field.name for field in table.schema().fields])
-            if not self.written:
+            if not self.written and (table is not None or not self.typed):
                 if table is not None and self.mode == "replace":
                     table.delete(commit_properties=self._properties())
                 return
-            with open(self.path, "rb") as first, open(self.path, "rb") as second:
-                self._write(table, batches(second, found_schema(first, self.columns)))
+            with self.spooled() as given:
+                self._write(table, given if table is None or not self.typed else _as_there(given, table))
 
     def _write(self, table: "DeltaTable | None", batches: "RecordBatchReader") -> None:
         from deltalake import write_deltalake
@@ -131,6 +131,43 @@ class DeltaWriter(LakeWriter):
         from deltalake import CommitProperties, Transaction
 
         return CommitProperties(app_transactions=[Transaction(self.place.key, self.written)])
+
+
+def _as_there(given: "RecordBatchReader", table: "DeltaTable") -> "RecordBatchReader":
+    """Batches with the types of a table; a value that has none there is told, not made null."""
+    from arro3.core import DataType, RecordBatch, RecordBatchReader, Schema
+
+    there = table.schema().to_arrow()
+    fields = [given.schema.field(index) for index in range(len(given.schema.names))]
+    # What is in lists and mappings is called differently there; the library knows how.
+    is_nested: Any = DataType.is_nested
+    fields = [each if is_nested(each.type) else there.field(each.name) for each in fields]
+    schema = Schema(fields)
+
+    def cast() -> "Iterator[RecordBatch]":
+        for batch in given:
+            columns = [_cast(*each) for each in zip(batch.columns, fields, strict=True)]
+            yield RecordBatch.from_arrays(columns, schema=schema)
+
+    return RecordBatchReader.from_batches(schema, cast())
+
+
+def _cast(column: "Array", wanted: "Field") -> "Array":
+    if column.type == wanted.type:
+        return column
+    try:
+        found = column.cast(wanted.type)
+    except Exception as problem:
+        raise _misfit(wanted, str(problem)) from None
+    if found.null_count > column.null_count:
+        raise _misfit(wanted, f"a value of {column.type} has no place there")
+    return found
+
+
+def _misfit(wanted: "Field", why: str) -> Failed:
+    return Failed(
+        "delta", f"column {wanted.name!r} does not fit the table's {wanted.type}: {why}", answered=True
+    )
 
 
 def quote_part(name: str) -> str:

@@ -11,7 +11,7 @@ from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
 from noetl.tools.parts.guard import reachable
 from noetl.tools.parts.paths import inside
-from noetl.tools.parts.transfer_lake import LakeWriter, batches, found_schema
+from noetl.tools.parts.transfer_lake import LakeWriter
 from noetl.tools.parts.transfer_places import Target, in_thread, require
 
 if TYPE_CHECKING:
@@ -126,14 +126,13 @@ class IcebergWriter(LakeWriter):
             if table is not None:
                 self.check_columns(table.schema().column_names)
                 self._change(table)
-            elif self.written:
+            elif self.written or self.typed:
                 self._make(catalog)
 
     def _make(self, catalog: "Catalog") -> None:
         """The table and its first rows, in one commit."""
-        with open(self.path, "rb") as first, open(self.path, "rb") as second:
-            schema = found_schema(first, self.columns)
-            reader = _reader(batches(second, schema))
+        with self.spooled() as given:
+            reader = _reader(given)
             catalog.create_namespace_if_not_exists(self.place.name.rpartition(".")[0])
             making = catalog.create_table_transaction(self.place.name, reader.schema)
             making.append(reader, snapshot_properties=self._properties())
@@ -149,8 +148,10 @@ class IcebergWriter(LakeWriter):
             if not self.written:
                 change.delete("true", snapshot_properties=self._properties())
                 return
-            with open(self.path, "rb") as lines:
-                self._write(change, _reader(batches(lines, self._schema_of(table))))
+            wanted = self._schema_of(table)
+            with self.spooled(wanted) as given:
+                reader = _reader(given)
+                self._write(change, _as_there(reader, wanted) if self.typed else reader)
 
     def _write(self, change: "Transaction", reader: "pyarrow.RecordBatchReader") -> None:
         properties = self._properties()
@@ -172,6 +173,19 @@ class IcebergWriter(LakeWriter):
 
     def _properties(self) -> dict[str, str]:
         return {CALL: self.place.key, ROWS: str(self.written)}
+
+
+def _as_there(given: "pyarrow.RecordBatchReader", wanted: Any) -> "pyarrow.RecordBatchReader":
+    """Batches with the types of a table; a value that has none there is told, not rounded."""
+    import pyarrow
+
+    schema = pyarrow.schema(wanted)
+
+    def cast() -> "Iterator[pyarrow.RecordBatch]":
+        for batch in given:
+            yield batch.cast(schema)
+
+    return pyarrow.RecordBatchReader.from_batches(schema, cast())
 
 
 def _reader(given: Any) -> "pyarrow.RecordBatchReader":

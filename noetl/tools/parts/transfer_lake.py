@@ -2,7 +2,8 @@
 
 import os
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from noetl.ports.envelope import Failed
@@ -10,7 +11,9 @@ from noetl.tools.parts import content
 from noetl.tools.parts.transfer_places import Row
 
 if TYPE_CHECKING:
-    from arro3.core import RecordBatchReader, Schema
+    from arro3.core import RecordBatch, RecordBatchReader, Schema
+
+BATCH_ROWS = 65_536
 
 
 class LakeWriter:
@@ -21,6 +24,8 @@ class LakeWriter:
         self.stack = ExitStack()
         folder = self.stack.enter_context(tempfile.TemporaryDirectory(prefix="noetl-transfer-"))
         self.path = os.path.join(folder, "rows.jsonl")
+        self.batches_path = os.path.join(folder, "rows.parquet")
+        self.typed = False  # whether they are Arrow batches, which say their types
         self.columns: list[str] = []
         self.column_types: dict[str, str] = {}
         self.written = 0
@@ -35,6 +40,29 @@ class LakeWriter:
         with open(self.path, "ab") as file:
             file.write(content.encode([*rows], "jsonl"))
         self.written += len(rows)
+
+    def take(self, given: "RecordBatchReader") -> None:
+        """Batches, instead of rows."""
+        from arro3.core import RecordBatchReader
+
+        self.typed, self.columns = True, [str(name) for name in given.schema.names]
+        counted = RecordBatchReader.from_batches(given.schema, self._counted(given))
+        content.write_batches(counted, self.batches_path)
+
+    def _counted(self, given: "RecordBatchReader") -> "Iterator[RecordBatch]":
+        for batch in given:
+            yield batch
+            self.written += batch.num_rows
+
+    @contextmanager
+    def spooled(self, schema: "Schema | None" = None) -> "Iterator[RecordBatchReader]":
+        """What waits, of the types that a table has, or that were found."""
+        if self.typed:
+            with open(self.batches_path, "rb") as file:
+                yield content.parquet_batches(file, BATCH_ROWS)
+            return
+        with open(self.path, "rb") as first, open(self.path, "rb") as second:
+            yield batches(second, schema or found_schema(first, self.columns))
 
     def check_columns(self, names: list[str]) -> None:
         """A column that a table does not have is named."""
