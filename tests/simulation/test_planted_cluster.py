@@ -34,7 +34,7 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 def anyone_reports(patch: pytest.MonkeyPatch) -> None:
     """Nobody asks whether the worker that reports was given the lease."""
 
-    async def its_own(self: Any, request: Any) -> None:
+    def its_own(self: Any, request: Any) -> None:
         return None
 
     patch.setattr(EngineWorkerApi, "_not_its_own", its_own)
