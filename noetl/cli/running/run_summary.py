@@ -108,7 +108,7 @@ def next_lines(result: ExecutionAnswer, paint: Paint = PLAIN) -> list[str]:
         return _tried(ways_on(result["error"], execution_id), paint)
     if status != "running":
         return []
-    follow = f"noetl execution logs {execution_id} --follow{server}"
+    follow = f"noetl execution logs --follow {execution_id}{server}"
     return _tried([follow, f"noetl execution cancel {execution_id}{server}"], paint)
 
 

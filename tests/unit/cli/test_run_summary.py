@@ -66,7 +66,7 @@ def test_a_failed_step_is_offered_the_way_on_with_a_corrected_playbook() -> None
     [
         ("failed", "load", ["retry e1", "rerun e1 --from load --playbook FILE  # the playbook, corrected"]),
         ("failed", None, ["retry e1"]),
-        ("running", None, ["logs e1 --follow", "cancel e1"]),
+        ("running", None, ["logs --follow e1", "cancel e1"]),
         ("completed", None, []),
     ],
 )
