@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
+from noetl.core.values.item_scan import Wanted
 from noetl.errors import BackendError, InvariantViolation
 from noetl.json_value import Json
 from noetl.ports.envelope import Failed, Reference
@@ -29,6 +30,12 @@ class CallPayloads(Protocol):
         """The payload of a reference: JSON as its value, text as text, other bytes as base64.
 
         Raises TooLarge when it has more than `most` bytes.
+        """
+
+    def items(self, ref: Reference, wanted: Wanted) -> AsyncIterator[list[Json]]:
+        """Wanted items of a payload that is a list, some at a time, without holding the others.
+
+        What came counts when all has come: the checksum is known at the end. Raises NotItems.
         """
 
 

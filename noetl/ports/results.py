@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -12,6 +12,8 @@ from noetl.core.values.output import is_reference
 from noetl.errors import NotFound, RequestError
 from noetl.json_value import Json
 
+PIECE = 1024**2
+"""So many bytes at a time are read of a payload that is read as a stream."""
 _KEY = re.compile(r"[0-9a-f]{32}/[0-9a-f]{32}")
 
 
@@ -43,6 +45,9 @@ class Results(Protocol):
 
     async def read(self, key: str) -> bytes:
         """The bytes of a payload; raises NotFound."""
+
+    def read_stream(self, key: str) -> AsyncGenerator[bytes, None]:
+        """The bytes of a payload, read as they are taken; raises NotFound."""
 
     async def footprints(self) -> Sequence[Footprint]:
         """What is there, by execution."""
@@ -82,6 +87,12 @@ async def assembled(
         else:
             items.append(entry.get("value"))
     return items
+
+
+def pieces_of(body: bytes) -> Iterator[bytes]:
+    """Bytes that are there, in pieces, so that whoever takes them does not copy them at once."""
+    for start in range(0, len(body), PIECE):
+        yield body[start : start + PIECE]
 
 
 def check_key(key: str) -> str:

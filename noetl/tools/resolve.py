@@ -4,11 +4,18 @@ Data that is large, or that was stored by a tool, travels as a reference (`outpu
 one way to its content. It reads all reference types: payloads of the result store, rows of a table
 (`relational`), files and objects, and values in NATS. A reference with an `auth_reference` is read with
 that secret; a missing or expired one is error kind `reference`.
+
+A slice (`limit`, `offset`) of a payload, a file or an object takes memory for its items, not for all of them,
+also behind a `select` that looks at one item after the other, such as `rows[?id > `90`].id`.
 """
 
 import hashlib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Annotated
 
+from noetl.core.values.item_scan import Wanted
 from noetl.core.values.output import is_reference, size_of
 from noetl.errors import BackendError, NoetlError
 from noetl.json_value import Json, JsonObject
@@ -16,9 +23,10 @@ from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, Reference, ok
 from noetl.ports.tool import Count, Input, define, doc, invoke, read_knobs
 from noetl.tools.parts.auth import with_auth
-from noetl.tools.parts.bucket import ObjectKnobs, open_limited
+from noetl.tools.parts.bucket import ObjectKnobs, Opened, open_limited
 from noetl.tools.parts.content import decode, format_of
 from noetl.tools.parts.paths import inside, read_limited
+from noetl.tools.parts.payload_slice import no_list, slice_of, unusable
 from noetl.tools.parts.sql import quote, stretch
 
 EXAMPLE = """\
@@ -58,13 +66,22 @@ async def run(request: Resolve, call: Call) -> Envelope:
     maker = str(locator.get("tool"))
     if maker in _ROWS:
         return await _table(maker, locator, request, call)
-    try:
+    sliced = await _sliced(maker, request, call)
+    if sliced is not None:
+        return ok(sliced)
+    with _lost_references():
         payload = await (_FROM[maker](ref, call) if maker in _FROM else call.payloads.get(ref))
+    return ok(_slice(await select(payload, request.select), request))
+
+
+@contextmanager
+def _lost_references() -> Iterator[None]:
+    try:
+        yield
     except Failed as failure:
         raise _lost_reference(failure.message, retryable=failure.output["error"]["retryable"]) from None
     except NoetlError as problem:
         raise _lost_reference(problem.message, retryable=isinstance(problem, BackendError)) from None
-    return ok(_slice(await select(payload, request.select), request))
 
 
 def _lost_reference(message: str, *, retryable: bool = False) -> Failed:
@@ -119,29 +136,40 @@ def _query(kind: str, locator: dict[str, Json], request: Resolve) -> tuple[str, 
 async def _file(ref: Reference, call: Call) -> Json:
     import asyncio
 
-    meta = ref["meta"]
     path = inside(call, str(ref["locator"]["key"]))
     try:
-        raw = await asyncio.to_thread(read_limited, path, int(meta.get("bytes", 2**31)))
+        raw = await asyncio.to_thread(read_limited, path, _most(ref))
     except OSError as problem:
         raise _lost_reference(f"{path}: {problem.strerror}") from None
-    return _verified(raw, path, meta)
+    return _verified(raw, path, ref["meta"])
+
+
+def _most(ref: Reference) -> int:
+    return int(ref["meta"].get("bytes", 2**31))
 
 
 def _verified(raw: bytes, name: str, meta: dict[str, Json]) -> Json:
     """The content; its bytes are those that the reference was made for."""
-    if "sha256" in meta and hashlib.sha256(raw).hexdigest() != meta["sha256"]:
-        raise Failed("reference", "the content has changed since the reference was made (checksum differs)")
+    if "sha256" in meta:
+        _verify(meta, hashlib.sha256(raw).hexdigest())
     return decode(raw, format_of(name, meta.get("format")))
 
 
+def _verify(meta: dict[str, Json], sha256: str) -> None:
+    if meta.get("sha256", sha256) != sha256:
+        raise Failed("reference", "the content has changed since the reference was made (checksum differs)")
+
+
 async def _object(ref: Reference, call: Call) -> Json:
+    stream = await _open(ref, call)
+    return _verified(await stream.read(), str(ref["locator"]["key"]), ref["meta"])
+
+
+async def _open(ref: Reference, call: Call) -> Opened:
     from noetl.tools.parts.object_stores import bucket
 
     store, key = str(ref["locator"]["store"]), str(ref["locator"]["key"])
-    most = read_knobs(ObjectKnobs, call).max_bytes
-    stream = await open_limited(await bucket(store, call), key, most)
-    return _verified(await stream.read(), key, ref["meta"])
+    return await open_limited(await bucket(store, call), key, read_knobs(ObjectKnobs, call).max_bytes)
 
 
 async def _nats(ref: Reference, call: Call) -> Json:
@@ -152,6 +180,39 @@ async def _nats(ref: Reference, call: Call) -> Json:
 
 
 _FROM = {"file": _file, "object": _object, "nats": _nats}
+
+# ---- a slice, without the rest --------------------------------------------------------------------------
+
+
+async def _sliced(maker: str, request: Resolve, call: Call) -> list[Json] | None:
+    """The items that were asked for; None where all has to be read, to select or because it is small."""
+    if maker == "nats" or (request.limit is None and not request.offset):
+        return None
+    end = None if request.limit is None else request.offset + request.limit
+    read = partial(_items, maker, request.ref, call)
+    return await slice_of(read, Wanted(request.offset, end), request.select)
+
+
+async def _items(maker: str, ref: Reference, call: Call, wanted: Wanted) -> AsyncIterator[list[Json]]:
+    with _lost_references():
+        async for some in await _source(maker, ref, call, wanted):
+            yield some
+
+
+async def _source(maker: str, ref: Reference, call: Call, wanted: Wanted) -> AsyncIterator[list[Json]]:
+    if maker not in _FROM:
+        return call.payloads.items(ref, wanted)
+    from noetl.tools.parts.stored_items import file_pieces, items_of
+
+    key = str(ref["locator"]["key"])
+    if maker == "object":
+        pieces = (await _open(ref, call)).chunks
+    else:
+        key = inside(call, key)
+        pieces = file_pieces(key, _most(ref))
+    form = format_of(key, ref["meta"].get("format"))
+    return items_of(pieces, form, wanted, partial(_verify, ref["meta"]))
+
 
 # ---- which part -----------------------------------------------------------------------------------------
 
@@ -168,14 +229,14 @@ async def select(payload: Json, expression: str | None) -> Json:
     try:
         return await asyncio.to_thread(lambda: select_from(payload, expression, size_of(payload)))
     except TemplateError as problem:
-        raise Failed("input", f"select: {problem.message}") from None
+        raise unusable(problem.message) from None
 
 
 def _slice(payload: Json, request: Resolve) -> Json:
     if request.limit is None and not request.offset:
         return payload
     if not isinstance(payload, list):
-        raise Failed("input", f"limit and offset need a list; the payload is a {type(payload).__name__}")
+        raise no_list(type(payload).__name__)
     end = None if request.limit is None else request.offset + request.limit
     return payload[request.offset : end]
 

@@ -2,15 +2,23 @@
 
 import base64
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from functools import partial
+from typing import Any
 
 import msgspec
 
+from noetl.core.values.item_scan import JsonItems, Lines, NoItems, Scan, Wanted, WantedItems
 from noetl.core.values.output import MANIFEST, ROWS, externalise, refer
 from noetl.errors import InvariantViolation, NotFound
 from noetl.json_value import Json
 from noetl.ports.envelope import Reference
+from noetl.ports.payload_items import scanned
 from noetl.ports.results import Results, TooLarge, assembled
+
+ASSEMBLED_AT_ONCE = 64
+"""So many items of a manifest are read before the first of them are given out."""
 
 
 class StoredPayloads:
@@ -33,16 +41,28 @@ class StoredPayloads:
 
     async def get(self, ref: Reference, most: int | None = None) -> Json:
         """The payload of a reference, verified; raises TooLarge when it has more than `most` bytes."""
-        key = ref["locator"].get("key")
-        if ref["locator"].get("store") != "results" or not isinstance(key, str):
-            raise NotFound(f"the reference is not to the result store but to {ref['locator']!r}")
-        meta = ref.get("meta") or {}
+        key, meta = _place(ref)
         if most is not None and meta.get("bytes", 0) > most:
             raise TooLarge(meta["bytes"])
         body = await self._results.read(key)
-        if "sha256" in meta and hashlib.sha256(body).hexdigest() != meta["sha256"]:
-            raise InvariantViolation(f"the payload {key} does not have the checksum its reference names")
+        if "sha256" in meta:
+            _verify(key, meta, hashlib.sha256(body).hexdigest())
         return await self._decoded(body, meta.get("content_type"), most)
+
+    async def items(self, ref: Reference, wanted: Wanted) -> AsyncGenerator[list[Json], None]:
+        """Wanted items of a payload, some at a time; none counts before the last, when all is verified."""
+        key, meta = _place(ref)
+        content_type = meta.get("content_type")
+        items = WantedItems(_scan(content_type, wanted), wanted, msgspec.json.decode)
+        async with aclosing(self._results.read_stream(key)) as pieces:
+            found = scanned(pieces, items, partial(_verify, key, meta))
+            if content_type != MANIFEST:
+                async for some in found:
+                    yield some
+                return
+            entries: list[Any] = [entry async for some in found for entry in some]
+        for start in range(0, len(entries), ASSEMBLED_AT_ONCE):
+            yield await assembled(self, entries[start : start + ASSEMBLED_AT_ONCE])
 
     async def _decoded(self, body: bytes, content_type: str | None, most: int | None) -> Json:
         if content_type == ROWS:
@@ -63,3 +83,26 @@ class StoredPayloads:
             raise InvariantViolation(f"the payload {key} is damaged")
         values: list[Json] = msgspec.json.decode(body)
         return values, len(body)
+
+
+def _place(ref: Reference) -> tuple[str, dict[str, Any]]:
+    """The key of a reference, and what it says about the payload; raises NotFound."""
+    key = ref["locator"].get("key")
+    if ref["locator"].get("store") != "results" or not isinstance(key, str):
+        raise NotFound(f"the reference is not to the result store but to {ref['locator']!r}")
+    return key, ref.get("meta") or {}
+
+
+def _verify(key: str, meta: Mapping[str, Any], sha256: str) -> None:
+    if meta.get("sha256", sha256) != sha256:
+        raise InvariantViolation(f"the payload {key} does not have the checksum its reference names")
+
+
+def _scan(content_type: str | None, wanted: Wanted) -> Scan:
+    if content_type == ROWS:
+        return NoItems("list") if wanted.key is not None else Lines()
+    if content_type == MANIFEST:
+        return NoItems("list") if wanted.key is not None else JsonItems("items")
+    if content_type is None or content_type.startswith("application/json"):
+        return JsonItems(wanted.key)
+    return NoItems("str")

@@ -6,6 +6,7 @@ Taking secrets out of values is the redactor's; here are bytes, which are never 
 import re
 from collections.abc import AsyncIterator, Iterable
 
+from noetl.core.values.item_scan import Wanted
 from noetl.core.values.redact import MASK, Redactor
 from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import CallPayloads
@@ -27,6 +28,10 @@ class RedactedPayloads:
     async def get(self, ref: Reference, most: int | None = None) -> Value:
         """The payload of a reference, of at most so many bytes."""
         return await self._payloads.get(ref, most)
+
+    def items(self, ref: Reference, wanted: Wanted) -> AsyncIterator[list[Value]]:
+        """Wanted items of a payload that is a list."""
+        return self._payloads.items(ref, wanted)
 
 
 async def without(spellings: Iterable[str], chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -2,13 +2,13 @@
 
 import hashlib
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import IO, Any
 
 from noetl.core.message import Payload
 from noetl.errors import RequestError
 from noetl.ports.link import WorkerRequests
-from noetl.ports.results import Footprint, check_key, stream_key
+from noetl.ports.results import Footprint, check_key, pieces_of, stream_key
 
 IN_MEMORY_BYTES = 8 * 1024**2
 
@@ -52,6 +52,11 @@ class LinkedResults:
 
     async def read(self, key: str) -> bytes:
         return await self._servers.read(check_key(key))
+
+    async def read_stream(self, key: str) -> AsyncGenerator[bytes, None]:
+        """The bytes in pieces; a server sends all of them first."""
+        for piece in pieces_of(await self.read(key)):
+            yield piece
 
     async def footprints(self) -> Sequence[Footprint]:
         """Not for a worker to ask."""

@@ -20,9 +20,10 @@ from noetl.adapters.objects.results import ObjectResults
 from noetl.adapters.postgres.results import PostgresResults
 from noetl.adapters.postgres.store import PostgresStore
 from noetl.core.message import Payload
+from noetl.core.values.item_scan import NotItems, Wanted
 from noetl.core.values.output import MANIFEST, manifest, refer
 from noetl.errors import BackendError, InvariantViolation, NotFound, RequestError
-from noetl.ports.results import Results
+from noetl.ports.results import PIECE, Results
 from noetl.wiring.payloads import StoredPayloads
 from tests.conformance.stores import NOW, Ground, eid, emptied
 from tests.servers import NatsServer, S3Server, free_port
@@ -91,6 +92,21 @@ def key(number: int, digest: str = DIGEST) -> str:
 async def test_a_payload_is_read_back_as_it_was_written(results: Results, body: bytes) -> None:
     await results.write(Payload(key(1), body))
     assert await results.read(key(1)) == body
+
+
+@pytest.mark.parametrize("size", [0, 1, 2**20, 5 * 2**20 + 3])
+async def test_a_payload_is_read_as_a_stream_of_bounded_pieces(results: Results, size: int) -> None:
+    body = random.Random(7).randbytes(size)
+    await results.write(Payload(key(1), body))
+    pieces = [piece async for piece in results.read_stream(key(1))]
+    assert b"".join(pieces) == body
+    assert max(map(len, pieces), default=0) <= 4 * PIECE
+
+
+async def test_a_payload_that_is_not_there_has_no_stream(results: Results) -> None:
+    for wrong in (key(1), f"../{DIGEST}"):
+        with pytest.raises(NotFound):
+            await anext(results.read_stream(wrong))
 
 
 async def test_writing_a_payload_again_is_harmless(results: Results) -> None:
@@ -241,6 +257,53 @@ async def test_a_damaged_payload_is_never_given_out(results: Results) -> None:
     await results.write(Payload(good["locator"]["key"], b'{"a":2}'))
     with pytest.raises(InvariantViolation, match=re.escape(good["locator"]["key"])):
         await StoredPayloads(results).get(good)
+
+
+async def items(results: Results, ref: Any, *wanted: Any) -> list[Any]:
+    parts = StoredPayloads(results, eid(1)).items(ref, Wanted(*wanted))
+    return [item async for some in parts for item in some]
+
+
+@pytest.mark.parametrize("value", [[{"id": n, "s": "x" * 999} for n in range(3000)], [*range(1000), "end"]])
+async def test_items_of_a_payload_are_read_without_the_others(results: Results, value: Any) -> None:
+    ref = await StoredPayloads(results, eid(1)).put(value)
+    assert await items(results, ref, 900, 903) == value[900:903]
+    assert await items(results, ref, len(value) - 1) == value[-1:]
+    assert await items(results, ref) == value
+    under = await StoredPayloads(results, eid(1)).put({"a": [0], "rows": value, "b": 1})
+    assert await items(results, under, 10, 12, "rows") == value[10:12]
+
+
+async def test_items_of_a_manifest_are_read_without_the_others(results: Results) -> None:
+    big: Any = await StoredPayloads(results, eid(1)).put({"big": 1})
+    gone, _ = refer(eid(1), b"gone", "text/plain")
+    ref, payload = manifest(eid(1), ["small", None, None], {"1": big, "2": gone}, {})
+    await results.write(payload)
+    assert await items(results, ref, 0, 2) == ["small", {"big": 1}]
+    with pytest.raises(NotFound):
+        await items(results, ref)
+
+
+async def test_what_has_no_items_says_what_it_is(results: Results) -> None:
+    payloads = StoredPayloads(results, eid(1))
+    rows = await payloads.put([{"a": 1}])
+    text = await payloads.put_stream(chunks(b"[1]"), "text/csv")
+    for ref, wanted, name in (
+        (await payloads.put({"a": 1}), (), "dict"),
+        (rows, (0, None, "rows"), "list"),
+        (text, (), "str"),
+    ):
+        with pytest.raises(NotItems, match=name):
+            await items(results, ref, *wanted)
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "application/x-ndjson", MANIFEST, "text/plain"])
+@pytest.mark.parametrize("damaged", [b'[{"a":1}', b'[{"a":2}]', b"", b'[{"a":1}]\n[{"a":1}]'])
+async def test_a_damaged_payload_has_no_items(results: Results, content_type: str, damaged: bytes) -> None:
+    good, _ = refer(eid(1), b'[{"a":1}]', content_type)
+    await results.write(Payload(good["locator"]["key"], damaged))
+    with pytest.raises(InvariantViolation, match=re.escape(good["locator"]["key"])):
+        await items(results, good, 0, 1)
 
 
 async def test_a_reference_to_another_store_is_not_found(results: Results) -> None:

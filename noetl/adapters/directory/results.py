@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import os
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import IO
 
 from noetl.core.message import Payload
 from noetl.errors import BackendError, NotFound
-from noetl.ports.results import Footprint, check_key, stream_key
+from noetl.ports.results import PIECE, Footprint, check_key, stream_key
 
 Raised = tuple[type[BaseException], BaseException, TracebackType]
 
@@ -68,11 +68,20 @@ class DirectoryResults:
 
     async def read(self, key: str) -> bytes:
         path = self.folder / check_key(key)
-        try:
-            with _store_errors(f"the payload {path} could not be read"):
-                return await asyncio.to_thread(path.read_bytes)
-        except FileNotFoundError:
-            raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
+        with _read_errors(key, path):
+            return await asyncio.to_thread(path.read_bytes)
+
+    async def read_stream(self, key: str) -> AsyncGenerator[bytes, None]:
+        path = self.folder / check_key(key)
+        with _read_errors(key, path):
+            file = await asyncio.to_thread(path.open, "rb")
+        with file:
+            while True:
+                with _read_errors(key, path):
+                    piece = await asyncio.to_thread(file.read, PIECE)
+                if not piece:
+                    return
+                yield piece
 
     async def footprints(self) -> Sequence[Footprint]:
         return await asyncio.to_thread(lambda: list(self._footprints()))
@@ -98,6 +107,15 @@ def _store_errors(what: str) -> Iterator[None]:
     except OSError as error:
         hint = "check the space on the disk and the rights of the folder"
         raise BackendError(f"{what}: {error}", hint=hint) from error
+
+
+@contextmanager
+def _read_errors(key: str, path: Path) -> Iterator[None]:
+    try:
+        with _store_errors(f"the payload {path} could not be read"):
+            yield
+    except FileNotFoundError:
+        raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
 
 
 @contextmanager

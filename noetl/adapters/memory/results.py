@@ -1,11 +1,11 @@
 """The result store in memory."""
 
 import hashlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 
 from noetl.core.message import Payload
 from noetl.errors import NotFound
-from noetl.ports.results import Footprint, check_key, stream_key
+from noetl.ports.results import Footprint, check_key, pieces_of, stream_key
 
 
 class MemoryResults:
@@ -32,6 +32,10 @@ class MemoryResults:
             return self._payloads[check_key(key)][0]
         except KeyError:
             raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
+
+    async def read_stream(self, key: str) -> AsyncGenerator[bytes, None]:
+        for piece in pieces_of(await self.read(key)):
+            yield piece
 
     async def footprints(self) -> Sequence[Footprint]:
         footprints: dict[str, Footprint] = {}

@@ -5,14 +5,14 @@ import base64
 import hashlib
 import io
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import cast
 
 from noetl.core.message import Payload
 from noetl.errors import BackendError, MissingExtra, NotFound
-from noetl.ports.results import Footprint, check_key, stream_key
+from noetl.ports.results import PIECE, Footprint, check_key, stream_key
 
 try:
     from nats.aio.client import Client
@@ -70,13 +70,24 @@ class NatsResults:
 
     async def read(self, key: str) -> bytes:
         body = io.BytesIO()
+        await self._get(key, body)
+        return body.getvalue()
+
+    async def read_stream(self, key: str) -> AsyncGenerator[bytes, None]:
+        """Gather the bytes, since its client verifies them at their end, then read them again."""
+        with tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES) as gathered:
+            await self._get(key, cast(io.BufferedIOBase, gathered))
+            gathered.seek(0)
+            while piece := gathered.read(PIECE):
+                yield piece
+
+    async def _get(self, key: str, body: io.BufferedIOBase) -> None:
         try:
             with _store_errors(f"the payload {check_key(key)} could not be read from NATS"):
                 async with asyncio.timeout(PATIENCE_S):
                     await (await self._objects()).get(key, writeinto=body)
         except NotFoundError:
             raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
-        return body.getvalue()
 
     async def footprints(self) -> Sequence[Footprint]:
         footprints: dict[str, Footprint] = {}

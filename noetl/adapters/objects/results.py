@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from noetl.core.message import Payload
 from noetl.errors import BackendError, MissingExtra, NotFound, RequestError
-from noetl.ports.results import Footprint, check_key, stream_key
+from noetl.ports.results import PIECE, Footprint, check_key, stream_key
 
 try:
     import obstore
@@ -75,6 +75,15 @@ class ObjectResults:
         try:
             with _store_errors(f"the payload {key} could not be read from {self.url}"):
                 return bytes(await (await obstore.get_async(self._store, check_key(key))).bytes_async())
+        except (NotFoundError, FileNotFoundError):
+            raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
+
+    async def read_stream(self, key: str) -> AsyncGenerator[bytes, None]:
+        try:
+            with _store_errors(f"the payload {key} could not be read from {self.url}"):
+                answer = await obstore.get_async(self._store, check_key(key))
+                async for piece in answer.stream(min_chunk_size=PIECE):
+                    yield bytes(piece)
         except (NotFoundError, FileNotFoundError):
             raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 
 from noetl.adapters.postgres.database import Database
 from noetl.adapters.postgres.statements import SQL
@@ -53,14 +53,17 @@ class PostgresResults:
         return key, size, digest.hexdigest()
 
     async def read(self, key: str) -> bytes:
-        body, part, parts = [], 0, 1
+        return b"".join([piece async for piece in self.read_stream(key)])
+
+    async def read_stream(self, key: str) -> AsyncGenerator[bytes, None]:
+        part, parts = 0, 1
         while part < parts:
             rows = await self._database.fetch(SQL["read_payload"], check_key(key), part, part + READ_AT_ONCE)
             if not rows:
                 raise NotFound(f"the payload {key} is not in the result store; it may have expired")
-            body += [row["body"] for row in rows]
             part, parts = part + len(rows), rows[0]["parts"]
-        return b"".join(body)
+            for row in rows:
+                yield row["body"]
 
     async def footprints(self) -> Sequence[Footprint]:
         return [Footprint(*row) for row in await self._database.fetch(SQL["footprints"])]

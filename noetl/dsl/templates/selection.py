@@ -37,6 +37,7 @@ UNUSABLE: Final = (ArithmeticError, LookupError, RecursionError, TypeError, Valu
 _OPENING = frozenset({"lbracket", "lbrace", "lparen", "flatten", "filter"})
 _CLOSING = frozenset({"rbracket", "rbrace", "rparen"})
 _PREFIX = frozenset({"not", "expref"})
+_BY_ITEM = frozenset({"projection", "filter_projection", "flatten"})
 _COPYING = frozenset({"multi_select_list", "multi_select_dict", "flatten", "function_expression"})
 
 
@@ -51,6 +52,42 @@ def select_from(value: Value, expression: str, size: int) -> Value:
     """What a JMESPath expression selects from a payload of so many bytes; raises TemplateError."""
     budget = limits.Budget(min(limits.WORK + STEPS_PER_BYTE * size, STEPS_MAX), "the selection")
     return _searched(value, expression, budget)
+
+
+class BatchSelection:
+    """A selection that gives of a list, part by part, what it gives of all; `key`: where the list is."""
+
+    def __init__(self, expression: str, parsed: "Ast", key: str | None) -> None:
+        self.key = key
+        self._expression, self._parsed = expression, parsed
+        self._budget = limits.Budget(limits.WORK, "the selection")
+
+    def of(self, items: list[Value], size: int) -> list[Value]:
+        """What is selected from the next items, which have so many bytes; raises TemplateError."""
+        total = min(self._budget.total + STEPS_PER_BYTE * size, STEPS_MAX)
+        self._budget.left += total - self._budget.total
+        self._budget.total = total
+        try:
+            selected: list[Value] = _interpreter()(self._budget).visit(self._parsed, items)
+        except UNUSABLE as error:
+            raise _unusable(self._expression, error) from None
+        return selected
+
+
+def batch_selection(expression: str) -> BatchSelection | None:
+    """The selection part by part; None for an expression that has to see the whole. Raises TemplateError."""
+    place, path = _parsed(expression), []
+    while place["type"] in _BY_ITEM:
+        path.append(place)
+        place = place["children"][0]
+    if place["type"] not in ("field", "identity"):
+        return None
+    key = place["value"] if place["type"] == "field" else None
+    parsed: Ast = {"type": "identity", "value": None, "children": []}
+    for node in reversed(path):
+        children = [parsed, *node["children"][1:]]
+        parsed = {"type": node["type"], "value": node.get("value"), "children": children}
+    return BatchSelection(expression, parsed, key)
 
 
 def _searched(value: Value, expression: str, budget: limits.Budget) -> Value:

@@ -31,10 +31,14 @@ def relative_path(call: Call, real: str) -> str:
 def read_limited(path: str, max_bytes: int) -> bytes:
     """The bytes of a file that is not too large."""
     with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > max_bytes:
-            raise Failed("too_large", f"the file has {size} bytes; raise spec.max_bytes above {max_bytes}")
+        refuse_large(os.fstat(file.fileno()).st_size, max_bytes)
         return file.read()
+
+
+def refuse_large(size: int, max_bytes: int) -> None:
+    """Failed (kind `too_large`) for a file of more bytes than are read."""
+    if size > max_bytes:
+        raise Failed("too_large", f"the file has {size} bytes; raise spec.max_bytes above {max_bytes}")
 
 
 def is_inside(call: Call, path: str) -> bool:

@@ -445,6 +445,16 @@ async def stored(made: Embedded, payload: Payload) -> str:
         pytest.param(ROWS, {}, ROWS, 5, id="rows"),
         pytest.param(ROWS, {"offset": 1, "limit": 2}, ROWS[1:3], 5, id="slice-of-rows"),
         pytest.param([1, 2, 3], {"offset": 2}, [3], 3, id="slice-of-a-list"),
+        pytest.param([1, 2, 3], {"offset": 1, "limit": 1}, [2], 3, id="end-of-a-list"),
+        pytest.param([1, 2, 3], {"offset": 9, "limit": 1}, [], 3, id="behind-a-list"),
+        pytest.param({"a": 1}, {"limit": 1}, {"a": 1}, None, id="mapping-with-a-limit"),
+        pytest.param(
+            {"items": [{"value": 1}]}, {"limit": 1}, {"items": [{"value": 1}]}, None, id="no-manifest-limit"
+        ),
+        pytest.param(
+            [{"items": [1]}, {"items": [2]}], {"limit": 1}, [{"items": [1]}], 2, id="rows-like-manifests"
+        ),
+        pytest.param("text", {"limit": 1}, "text", None, id="text-with-a-limit"),
         pytest.param({"a": {"b": [1, 2]}}, {}, {"a": {"b": [1, 2]}}, None, id="mapping"),
         pytest.param({"a": {"b": [1, 2]}}, {"select": "a.b", "limit": 1}, [1], 2, id="selected"),
         pytest.param(ROWS, {"select": "[?n > `2`].n"}, [3, 4], 2, id="selected-of-rows"),
@@ -483,16 +493,24 @@ async def test_a_list_of_one_row_is_told_from_a_mapping_by_the_log(one: Embedded
     await ended(one, started)
     log = msgspec.json.encode(await one.front.events(started.execution_id)).decode()
     key = log.partition('"key":"')[2].partition('"')[0]
-    found = await one.front.result(key)
-    assert (found.total, found.data) == (1, [{"text": "x" * 200_000}])
+    for limit in (None, 1):
+        found = await one.front.result(key, limit=limit)
+        assert (found.total, found.data) == (1, [{"text": "x" * 200_000}])
 
 
 @pytest.mark.parametrize(
-    ("body", "kind"), [(b"plain text", "text/plain"), (b"\xff\x00", "application/octet-stream")]
+    ("body", "kind"),
+    [
+        (b"plain text", "text/plain"),
+        (b"[no list", "text/plain"),
+        (b"{}\n{}\nmore", "text/plain"),
+        (b"\xff\x00", "application/octet-stream"),
+    ],
 )
 async def test_bytes_that_are_no_json_are_text_or_base64(one: Embedded, body: bytes, kind: str) -> None:
     key = await stored(one, Payload(f"{EXECUTION}/{'b' * 32}", body))
     assert (await one.front.result(key)).content_type == kind
+    assert (await one.front.result(key, limit=1)).content_type == kind
 
 
 async def test_a_wrong_key_or_path_is_the_callers_mistake(one: Embedded) -> None:

@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from noetl import tools
+from noetl.core.values.item_scan import NotItems, Wanted
 from noetl.errors import NotFound
-from noetl.ports.call import Call, Resources
+from noetl.ports.call import Call, CallPayloads, Resources
 from noetl.ports.envelope import Envelope, Failed, Reference
 from noetl.ports.network import Network
 from noetl.ports.tool import invoke
@@ -38,6 +39,14 @@ class Memory:
             raise NotFound(f"there is no payload {key!r}")
         raw, content_type = self.kept[key]
         return msgspec.json.decode(raw) if content_type == "application/json" else raw.decode()
+
+    async def items(self, ref: Reference, wanted: Wanted) -> AsyncIterator[list[Any]]:
+        value = await self.get(ref)
+        if wanted.key is not None:
+            value = value.get(wanted.key) if isinstance(value, dict) else None
+        if not isinstance(value, list):
+            raise NotItems(type(value).__name__)
+        yield value[wanted.first : wanted.end]
 
     def _keep(self, raw: bytes, content_type: str) -> Reference:
         key = f"p{next(self._keys)}"
@@ -69,8 +78,22 @@ def secrets() -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture
-def use(tmp_path: Path, payloads: Memory, resources: Resources, secrets: dict[str, dict[str, Any]]) -> Use:
+def use(use_with: Callable[[CallPayloads], Use], payloads: Memory) -> Use:
     """Call a kind with an input, in a folder of its own, and hand back the envelope."""
+    return use_with(payloads)
+
+
+@pytest.fixture
+def use_with(
+    tmp_path: Path, resources: Resources, secrets: dict[str, dict[str, Any]]
+) -> Callable[[CallPayloads], Use]:
+    """The same with another result store."""
+    return lambda payloads: _use(tmp_path, payloads, resources, secrets)
+
+
+def _use(
+    tmp_path: Path, payloads: CallPayloads, resources: Resources, secrets: dict[str, dict[str, Any]]
+) -> Use:
 
     async def find(name: str) -> dict[str, Any]:
         if name not in secrets:
