@@ -1,5 +1,6 @@
 """The result store of a worker that reaches it through a server: payloads go over the worker's link."""
 
+import asyncio
 import hashlib
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
@@ -57,6 +58,7 @@ class LinkedResults:
         """The bytes in pieces; a server sends all of them first."""
         for piece in pieces_of(await self.read(key)):
             yield piece
+            await asyncio.sleep(0)  # the worker's other tasks go on meanwhile
 
     async def footprints(self) -> Sequence[Footprint]:
         """Not for a worker to ask."""

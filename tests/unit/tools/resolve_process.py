@@ -10,6 +10,8 @@ from typing import Any
 
 from noetl import tools
 from noetl.adapters.directory.results import DirectoryResults
+from noetl.adapters.memory.store import MemoryStore
+from noetl.control.front.result import Reader
 from noetl.core.values.output import JSON, ROWS
 from noetl.ports.call import Call, Resources
 from noetl.ports.tool import invoke
@@ -31,12 +33,18 @@ async def written(count: int, start: bytes, between: bytes, end: bytes) -> Async
 
 
 async def main(folder: Path) -> None:
-    payloads, resources = StoredPayloads(DirectoryResults(str(folder)), "0" * 32), Resources()
+    results, resources = DirectoryResults(str(folder)), Resources()
+    payloads = StoredPayloads(results, "0" * 32)
+    reader = Reader(MemoryStore(lambda: 0), results, payloads)
     call = Call(payloads, resources, work_dir=str(folder))
 
     async def sliced(count: int, shape: tuple[str, bytes, bytes, bytes], **asked: Any) -> Any:
         content_type, *signs = shape
         ref: Any = await payloads.put_stream(written(count, *signs), content_type)
+        if asked.pop("over_rest", False):
+            part: Any = await reader.read(ref["locator"]["key"], asked["offset"], 2, None)
+            assert part.total == count
+            return [row["id"] for row in part.data]
         output: Any = await invoke(tools.get("resolve"), {"ref": ref, "limit": 2, **asked}, call)
         return [row["id"] for row in output["data"]]
 
@@ -46,6 +54,8 @@ async def main(folder: Path) -> None:
         "rows": (rows, {}),
         "a list": (listed, {}),
         "selected rows": (rows, {"select": "[?id >= `0`].{id: id}"}),
+        "rows over REST": (rows, {"over_rest": True}),
+        "a list over REST": (listed, {"over_rest": True}),
         "a list under a key": (under, {"select": "rows"}),
     }
     grown: dict[str, float] = {}

@@ -146,7 +146,7 @@ async def test_a_slice_of_a_selection_is_the_one_of_the_whole_selection(use_with
 
 
 def test_the_memory_of_a_slice_does_not_grow_with_its_payload(tmp_path: Path):
-    """A slice of 40 MB of rows, of a list, and of what is selected from them: none takes a quarter of that."""
+    """A slice of 40 MB of rows, of a list, of what is selected from them, and over REST: none takes a quarter."""
     program = [sys.executable, "-m", "tests.unit.tools.resolve_process", str(tmp_path)]
     done = subprocess.run(program, capture_output=True, text=True, timeout=300, cwd=ROOT)
     assert done.returncode == 0, done.stderr

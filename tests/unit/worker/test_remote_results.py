@@ -22,6 +22,9 @@ class Servers:
         for offset in range(0, len(body), 1000_000):
             self.digest.update(body[offset : offset + 1000_000])
 
+    async def read(self, key: str) -> bytes:
+        return PIECE * 40
+
 
 async def stream(pieces: int) -> AsyncIterator[bytes]:
     for _ in range(pieces):
@@ -35,3 +38,10 @@ async def test_a_long_stream_is_sent_from_disk(size: int, kind: type) -> None:
     assert (servers.kind, servers.size, length) == (kind, size * len(PIECE), size * len(PIECE))
     assert servers.digest.hexdigest() == digest
     assert key.startswith("0" * 32)
+
+
+async def test_a_payload_that_is_read_as_a_stream_comes_in_bounded_pieces() -> None:
+    servers: Any = Servers()
+    pieces = [piece async for piece in LinkedResults(servers).read_stream(f"{'0' * 32}/{'1' * 32}")]
+    assert b"".join(pieces) == PIECE * 40
+    assert max(map(len, pieces)) <= 2**20
