@@ -8,6 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from noetl.ports.front import TokenAsk
+from noetl.server.closing import OutOfTime
 from noetl.server.gate import Gate
 from noetl.server.head_method import Head
 from noetl.server.hot_route import HotRoute
@@ -20,11 +21,13 @@ ITS_OWN = {"x-request-id", "location", "date"}
 
 def _through_the_framework(app: FastAPI) -> Record:
     gate: Gate = app.state.gate
-    head = gate.app
+    timely = gate.app
+    assert isinstance(timely, OutOfTime)
+    head = timely.app
     assert isinstance(head, Head)
     direct = head.app
     assert isinstance(direct, HotRoute)
-    usual = Gate(Head(direct.app), gate.options)
+    usual = Gate(OutOfTime(Head(direct.app)), gate.options)
     usual.doorkeeper, usual.strangers = gate.doorkeeper, gate.strangers
     return Record(usual, app.state.meter)
 
