@@ -25,6 +25,7 @@ class MailAccount(NamedTuple):
     sender: str
     username: str | None
     password: str
+    authority: str | None = None  # certificates that vouch for the server's, in place of the usual ones
 
 
 def not_handed_in(kind: str, message: str, status: int | None = None) -> Failed:
@@ -67,7 +68,8 @@ def account_of(material: Mapping[str, Json]) -> MailAccount:
         message = "a password is not sent without TLS; let the credential's 'security' be starttls or tls"
         raise Failed("auth", message)
     name = None if username is None else str(username)
-    return MailAccount(host, int(str(port)), secured, sender, name, str(password or ""))
+    authority = None if material.get("ca") is None else str(material["ca"])
+    return MailAccount(host, int(str(port)), secured, sender, name, str(password or ""), authority)
 
 
 def message_id(key: str, sender: str) -> str:

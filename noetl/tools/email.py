@@ -1,9 +1,9 @@
 """Sends a mail, with attachments, through a mail server.
 
 `auth` names the credential of the account: `host` and `from`, and if they are needed `port`, `username`,
-`password` and `security` (`starttls`, which is the default, `tls` or `none`). Certificates are checked, and
-a password is never sent without TLS. The `Message-ID` is made of the idempotency key, so that a mail that
-had to be handed in twice can be told from two mails.
+`password`, `security` (`starttls`, which is the default, `tls` or `none`) and `ca`, the PEM of whoever
+vouches for the server. Certificates are checked, and a password is never sent without TLS. The `Message-ID`
+is made of the idempotency key, so that a mail that had to be handed in twice can be told from two mails.
 
 A mail that the server does not take is error kind `email`, the number of its answer is the `code`; it is
 `retryable` when the server says that it may take the mail later. A login that is refused is error kind

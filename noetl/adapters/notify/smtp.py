@@ -38,13 +38,14 @@ def _handed_in(
 ) -> Mapping[str, str]:
     from smtplib import SMTPAuthenticationError, SMTPException, SMTPRecipientsRefused, SMTPResponseException
 
+    trust = None if account.security == "none" else _trust(account)
     try:
         with (
             closing(_reached(account, network)) as connection,
-            closing(_connected(account, connection)) as server,
+            closing(_connected(account, connection, trust)) as server,
         ):
             if account.security == "starttls":
-                server.starttls(context=ssl.create_default_context())
+                server.starttls(context=trust)
             if account.username is not None:
                 server.login(account.username, account.password)
             refused = server.send_message(mail, to_addrs=list(recipients))
@@ -70,7 +71,7 @@ def _handed_in(
 def _hint(error: Exception) -> str:
     """What to look at when sides wait for each other, speak TLS and not, or one is not believed."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return "; SSL_CERT_FILE, where noetl runs, names the certificates that it believes"
+        return "; the credential's 'ca', or SSL_CERT_FILE where noetl runs, is whom it believes"
     mute = isinstance(error, TimeoutError | ssl.SSLError) or "timed out" in str(error)
     return "; look at the credential's 'port' and 'security'" if mute else ""
 
@@ -118,7 +119,14 @@ def _reached(account: MailAccount, network: Network) -> socket.socket:
     return socket.create_connection((allowed[0], account.port), TIMEOUT_S)
 
 
-def _connected(account: MailAccount, connection: socket.socket) -> "SMTP":
+def _trust(account: MailAccount) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cadata=account.authority)
+    except (ssl.SSLError, ValueError) as problem:
+        raise not_handed_in("auth", f"the credential's 'ca' cannot be read: {problem}") from None
+
+
+def _connected(account: MailAccount, connection: socket.socket, trust: ssl.SSLContext | None) -> "SMTP":
     """A session over a connection that is there already."""
     from smtplib import SMTP, SMTP_SSL
 
@@ -131,6 +139,5 @@ def _connected(account: MailAccount, connection: socket.socket) -> "SMTP":
             return self.context.wrap_socket(connection, server_hostname=account.host)
 
     if account.security == "tls":
-        context = ssl.create_default_context()
-        return OverTls(account.host, account.port, timeout=TIMEOUT_S, context=context)
+        return OverTls(account.host, account.port, timeout=TIMEOUT_S, context=trust)
     return Over(account.host, account.port, timeout=TIMEOUT_S)

@@ -1,10 +1,12 @@
 """What chat rooms and mail are sent, and that mail is handed in to a server that takes it."""
 
+import asyncio
 import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
 from email import message_from_bytes, policy
 from email.message import EmailMessage
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -168,10 +170,23 @@ async def test_nothing_is_sent_to_a_server_whose_certificate_nobody_vouches_for(
     with mail_server("tls", certificate, password="right") as server:
         login = server.account(security="tls", username="noetl", password="right")
         with pytest.raises(
-            NotDelivered, match=r"certificate verify failed.*; SSL_CERT_FILE, where noetl runs"
+            NotDelivered, match=r"certificate verify failed.*; the credential's 'ca', or SSL_C"
         ):
             await Mail(HERE).send("a@example.com", login, FAILED)
+        with pytest.raises(NotDelivered, match="the credential's 'ca' cannot be read"):
+            await Mail(HERE).send("a@example.com", {**login, "ca": "nobody"}, FAILED)
     assert (server.logins, server.mails) == ([], [])
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+async def test_a_credential_says_itself_who_vouches_for_its_server(
+    security: Security, certificate: str
+) -> None:
+    with mail_server(security, certificate, password="right") as server:
+        login = server.account(security=security, username="noetl", password="right")
+        authority = await asyncio.to_thread(Path(certificate).read_text)
+        assert await Mail(HERE).send("a@example.com", {**login, "ca": authority}, FAILED) == 250
+    assert server.encrypted == [True]
 
 
 async def test_who_begins_tls_the_other_way_is_told_where_to_look(
