@@ -242,21 +242,26 @@ async def test_a_socket_is_reached_where_this_machine_may_be(start):
 
 @asynccontextmanager
 async def listening(socket: str, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
-    """The engine behind a port."""
+    """The engine behind a port; every connection is over when this is."""
+    carried: list[asyncio.Future[Any]] = []
+
+    async def pump(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        try:
+            while data := await source.read(65536):
+                target.write(data)
+        finally:
+            target.close()
 
     async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         behind, ahead = await asyncio.open_unix_connection(socket)
-
-        async def pump(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-            while data := await source.read(65536):
-                target.write(data)
-            target.close()
-
-        await asyncio.gather(pump(reader, ahead), pump(behind, writer), return_exceptions=True)
+        carried.append(asyncio.gather(pump(reader, ahead), pump(behind, writer), return_exceptions=True))
 
     server = await asyncio.start_server(carry, "127.0.0.1", 0, ssl=tls)
     async with server:
         yield server.sockets[0].getsockname()[1]
+    await asyncio.gather(*carried)
+    for _ in range(4):  # what closes says so in the turns after
+        await asyncio.sleep(0)
 
 
 async def test_an_engine_elsewhere_is_spoken_to_over_tls_as_its_credential_says(
