@@ -1,5 +1,6 @@
 """A container of Docker or Podman: made, followed and taken away over the engine's API."""
 
+import asyncio
 import io
 import re
 import tarfile
@@ -16,6 +17,7 @@ from noetl.tools.parts.http_request import text_of
 from noetl.tools.parts.process import Printed
 from noetl.tools.parts.tool_context import ToolContext
 
+FOLLOWED_S = 1.0  # after its end, for what is on its way; the rest is read from the log
 NOT_STARTED = ("created", "configured", "initialized")
 IMAGE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._/:@-]{0,498}[A-Za-z0-9])?")
 
@@ -30,8 +32,7 @@ async def ran(work: Work, knobs: Knobs, context: ToolContext) -> Ended:
             if await _needs_start(there, name, work, knobs, context):
                 await there.ask("POST", f"/containers/{name}/start")
             printed = {1: Printed(knobs.max_output_bytes), 2: Printed(knobs.max_output_bytes)}
-            await _read(there, name, "1", printed, context)
-            _, waited = await there.ask("POST", f"/containers/{name}/wait", patient=True)
+            waited = await _followed(there, name, printed, context)
             await _read(there, name, "0", printed, context)
         except Failed as failure:
             if failure.output.get(ANSWERED):
@@ -147,6 +148,18 @@ def _archive(files: dict[str, str], max_bytes: int) -> bytes:
             entry.size, entry.mode = len(raw), 0o644
             archive.addfile(entry, io.BytesIO(raw))
     return buffer.getvalue()
+
+
+async def _followed(there: Engine, name: str, printed: dict[int, Printed], context: ToolContext) -> Any:
+    """How it ended; what it prints is passed on meanwhile. An engine may never say that a log has ended."""
+    following = asyncio.ensure_future(_read(there, name, "1", printed, context))
+    try:
+        _, waited = await there.ask("POST", f"/containers/{name}/wait", patient=True)
+        await asyncio.wait({following}, timeout=FOLLOWED_S)
+    finally:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+    return waited
 
 
 async def _read(

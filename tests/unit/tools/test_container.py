@@ -132,6 +132,33 @@ def piece(number: int, text: str) -> bytes:
     return bytes((number, 0, 0, 0)) + len(text).to_bytes(4, "big") + text.encode()
 
 
+async def test_a_log_that_never_ends_does_not_hold_up_a_container_that_has(use):
+    bodies = {
+        "json": b'{"State": {"Status": "running"}}',
+        "wait": b'{"StatusCode": 0}',
+        "logs": piece(1, "said"),
+    }
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        path = (await reader.readuntil(b"\r\n\r\n")).split()[1].decode()
+        body = bodies.get(path.partition("?")[0].rpartition("/")[2], b"")
+        if "follow=1" in path:
+            writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+            await reader.read()  # until whoever asked leaves
+        else:
+            writer.write(
+                b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+            )
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        auth = {"host": f"tcp://127.0.0.1:{server.sockets[0].getsockname()[1]}"}
+        given = {"image": IMAGE, "command": "true"}
+        output = await use("container", given, auth=auth, idempotency_key="endless")
+    assert (output["status"], output["data"]["stdout"]) == ("ok", "said"), output
+
+
 async def test_what_an_engine_does_not_pass_on_while_it_is_followed_is_read_at_the_end(use):
     with HTTPServer(host="127.0.0.1") as server:
         answer = server.expect_request
