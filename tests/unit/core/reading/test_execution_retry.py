@@ -8,10 +8,17 @@ import pytest
 import yaml
 
 from noetl.control import rerun_request
-from noetl.core.reading.execution_retry import past_of, retained_by_rerun, retained_by_retry
+from noetl.control.history import events
+from noetl.core.reading.execution_retry import (
+    failed_before,
+    past_of,
+    retained_by_rerun,
+    retained_by_retry,
+)
 from noetl.errors import Conflict, NotFound
 from noetl.wiring.embedded import Embedded, new_execution_id
 from tests.engine.harness import Ran, begin, control, engine, finish, playbook
+from tests.engine.test_continue import COUNTING, FLAWED, last_of
 from tests.unit.core.build import World, compiled
 
 # A task that fails until the file `flag` is there, and counts its calls in the folder `seen`.
@@ -500,3 +507,19 @@ async def test_many_kept_iterations_are_restored_in_portions(tmp_path, payload):
     assert len(restored) > 1
     assert sum(len(event["data"]["iterations"]) for event in restored) == 30
     assert not again_failed.named("loop.iteration.started")
+
+
+@pytest.mark.parametrize(("text", "fails"), [(FLAWED, True), (COUNTING, False)])
+async def test_what_failed_before_an_execution_went_on_is_in_the_log_before_it(tmp_path, text, fails):
+    async with engine(tmp_path) as made:
+        first = await begin(made, text, {"flag": str(tmp_path / "flag")} if fails else None)
+        await last_of(made, first)
+        second = (await made.store.summary(first)).continued_as
+        past = {
+            execution_id: past_of(
+                execution_id, [event async for _, event in events(made.store, execution_id)]
+            )
+            for execution_id in (first, second)
+        }
+    assert failed_before(past[first]) is None
+    assert failed_before(past[second]) == (first if fails else None)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from noetl.control.history import events
+from noetl.core.message import Expire
 from noetl.core.reading.explain import Explanation, explain
 from tests.engine.harness import begin, control, engine, finish, playbook
 from tests.unit.core.build import World, compiled
@@ -359,7 +360,15 @@ def test_work_that_only_waits_is_not_said_to_go_out_again():
     world.report("a.1", world.event("task.parked", "a.1", None, "w", until=60_000), returned=True)
     found = by_hand(world)
     assert found.summary.endswith("a.1 waits for its time, 1970-01-01T00:01:00.000Z")
-    assert not any("goes out again" in text for text in told(found))
+    assert "goes out again" not in told(found)
+
+
+def test_work_of_a_worker_that_fell_silent_is_said_to_go_out_again():
+    world = World(compiled("- {step: a, tool: {kind: noop}}"))
+    world.start()
+    world.begun("a.1")
+    world.send(Expire({"a.1": 1}))
+    assert "goes out again from where it stood" in told(by_hand(world))
 
 
 def test_signals_rejected_reports_and_waits_are_told():
