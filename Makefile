@@ -11,6 +11,7 @@ BIN        := .venv/bin
 STAMP      := .venv/.setup-stamp
 FUZZ_STAMP := .venv/.fuzz-stamp
 DBT_STAMP  := .venv-dbt/.setup-stamp
+CLICKHOUSE_STAMP := .venv-clickhouse/.setup-stamp
 FUZZ_TIME  ?= 60
 SEEDS      ?= 20000
 
@@ -28,7 +29,7 @@ ifndef V
 .SILENT:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dist site check check-ui quick test browser mariadb sshd podman dbt bench bench-peers fuzz simulate histories lock ui clean
+.PHONY: help setup demo dist site check check-ui quick test browser mariadb sshd podman dbt clickhouse bench bench-peers fuzz simulate histories lock ui clean
 
 help: ## show this list
 	sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -66,10 +67,13 @@ lock: $(UV) ## resolve the dependencies again and rewrite the lock files
 	  --group fuzz $(LOCK_FLAGS) --output-file requirements-fuzz.lock
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	  --group dbt $(LOCK_FLAGS) --output-file requirements-dbt.lock
-	echo "lock: wrote requirements.lock, requirements-fuzz.lock and requirements-dbt.lock (upgrade with LOCK_FLAGS=--upgrade)"
+	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
+	  --extra sql --extra duckdb --extra parquet --group clickhouse --constraint requirements.lock $(LOCK_FLAGS) \
+	  --output-file requirements-clickhouse.lock pyproject.toml
+	echo "lock: wrote requirements.lock and requirements-{fuzz,dbt,clickhouse}.lock (upgrade with LOCK_FLAGS=--upgrade)"
 
 clean: ## remove everything that setup and the tools have made
-	rm -rf .venv .venv-peers .venv-dbt .tools .noetl .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage bench/out ui/node_modules
+	rm -rf .venv .venv-peers .venv-dbt .venv-clickhouse .tools .noetl .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage bench/out ui/node_modules
 
 # ---- use ------------------------------------------------------------------------------------------------
 
@@ -102,7 +106,7 @@ SPREAD := -q -rs -n $(shell expr $(CORES) \* 3 / 2) --dist worksteal --durations
 
 # As CI runs them: with every one of the 5,000 simulated clusters, of which a single file plays the first 125.
 test: export CI := true
-test: check browser mariadb sshd podman dbt ## check, then every test, and which took longest; those of the core must reach every branch of it
+test: check browser mariadb sshd podman dbt clickhouse ## check, then every test, and which took longest; those of the core must reach every branch of it
 	$(BIN)/pytest $(SPREAD) --ignore tests/test_tidy.py --ignore tests/unit/core
 	$(BIN)/pytest $(SPREAD) tests/unit/core --cov noetl/core --cov-report term-missing --cov-fail-under 100
 
@@ -144,6 +148,17 @@ $(DBT_STAMP): requirements-dbt.lock | $(UV)
 	$(UV) pip sync -q --python .venv-dbt/bin/python --require-hashes requirements-dbt.lock \
 	  || { echo "test: uv could not install; trying pip" >&2; \
 	       $(PIP) --python .venv-dbt/bin/python install -q --require-hashes -r requirements-dbt.lock; }
+	touch $@
+
+# Kind sql meets ClickHouse as chDB, the same engine inside a process: 200 MB to fetch, which .venv is spared.
+clickhouse: $(CLICKHOUSE_STAMP)
+
+$(CLICKHOUSE_STAMP): requirements-clickhouse.lock | $(UV)
+	echo "test: installing chDB into .venv-clickhouse"
+	$(UV) venv -q --clear --python "$$(command -v $(PYTHON))" .venv-clickhouse
+	$(UV) pip sync -q --python .venv-clickhouse/bin/python --require-hashes requirements-clickhouse.lock \
+	  || { echo "test: uv could not install; trying pip" >&2; \
+	       $(PIP) --python .venv-clickhouse/bin/python install -q --require-hashes -r requirements-clickhouse.lock; }
 	touch $@
 
 ui: ## build the web pages again into noetl/server/static; needs node

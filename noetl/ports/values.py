@@ -25,6 +25,15 @@ _SAY_IT = (
     "model_dump",
     "__fspath__",
 )  # of libraries; of paths
+# Classes of others whose values are what their text says; their modules are not imported for that.
+_TEXTS = {
+    ("uuid", "UUID"),
+    *(
+        ("ipaddress", f"IPv{number}{what}")
+        for number in (4, 6)
+        for what in ("Address", "Network", "Interface")
+    ),
+}
 _INT_EXPONENT_MAX = 40  # a numeric like 1E+100000 stays text instead of becoming a huge integer
 
 
@@ -153,7 +162,7 @@ def _scalar(value: object, path: str) -> Json:
         return str(msgspec.to_builtins(value))
     if isinstance(value, bytes | bytearray | memoryview):
         return base64.b64encode(value).decode()
-    if any(base.__module__ == "uuid" and base.__name__ == "UUID" for base in type(value).__mro__):
+    if any((base.__module__, base.__name__) in _TEXTS for base in type(value).__mro__):
         return str(value)
     hint = "wrap it in list(...)" if isinstance(value, Iterable) else "make it a mapping, list or text"
     raise ValueProblem(f"the value at {path} is a {type(value).__name__}, which has no JSON form", hint=hint)

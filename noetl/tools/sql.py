@@ -1,24 +1,31 @@
-"""Runs SQL on any database that has an ADBC or a DB-API driver: MySQL, MariaDB and others.
+"""Runs SQL on any database that has an ADBC or a DB-API driver: MySQL, MariaDB, ClickHouse and others.
 
 `driver` says which. `mysql` and `mariadb` come with the extra `sql`; `adbc_driver_postgresql` and
-`adbc_driver_sqlite` with the extra `adbc`, and read rows as Arrow batches. Other databases need a package
-of their own beside NoETL: any SQLAlchemy dialect by its name, such as `snowflake`, `bigquery`,
-`mssql+pyodbc`, `oracle+oracledb`, `trino`, `clickhousedb`, `redshift+redshift_connector`; any ADBC driver by
-its module, such as `adbc_driver_flightsql`, `adbc_driver_snowflake`, `adbc_driver_bigquery`. They go through
-the same door and are not tested here. Databases that run inside the worker, as `adbc_driver_sqlite` and
-`adbc_driver_chdb`, need a worker that may read all files. PostgreSQL, SQLite and DuckDB have kinds of their
-own, which know more about them.
+`adbc_driver_sqlite` with the extra `adbc`, and read rows as Arrow batches. `clickhousedb` comes with `pip
+install "clickhouse-connect[sqlalchemy]"`. Other databases need a package of their own beside NoETL: any
+SQLAlchemy dialect by its name, such as `snowflake`, `bigquery`, `mssql+pyodbc`, `oracle+oracledb`, `trino`,
+`redshift+redshift_connector`; any ADBC driver by its module, such as `adbc_driver_flightsql`,
+`adbc_driver_snowflake`, `adbc_driver_bigquery`. They go through the same door and are not tested here.
+Databases that run inside the worker, as `adbc_driver_sqlite` and chDB, need a worker that may read all files.
+PostgreSQL, SQLite and DuckDB have kinds of their own, which know more about them.
+
+For ClickHouse, `url` is `clickhousedb://user:password@host:8123/shop` (`https`: port 8443, or
+`?secure=true`), or with chDB, the same engine inside the worker (`pip install chdb`),
+`clickhousedb:///?interface=chdb&path=/data/house`; its data are gone with the connection where there is no
+`path`, and one worker can have one such folder open. There are no transactions: every statement holds by
+itself. Lists and mappings bind as arrays and maps, so that `where id in :ids` and `has(:tags, tag)` work.
+Times of a column with a zone have it.
 
 `auth` names the credential to connect with: a `url` such as `mysql://user:password@host:3306/shop`, in which
 a driver's own options may stand behind a `?`, or `host`, `port`, `user`, `password` and `database`. ADBC
 drivers also take fields that begin with `adbc.`. Connections are pooled per credential, and a pooled one is
 tried before it is used.
 
-One or several statements run in one transaction, unless they say `BEGIN` or `START TRANSACTION` themselves
-or cannot run inside one; some databases, as MySQL, end a transaction with every `CREATE` or `ALTER`. Values
-are bound with `params` in the same way for every driver: a list for `?`, a mapping for `:name`. Lists and
-mappings bind as JSON text; dates are texts, which some databases want to be cast. The answer has the rows of
-the last statement that returned any; with several statements, `statements` has one
+One or several statements run in one transaction, unless they say `BEGIN` or `START TRANSACTION` themselves or
+cannot run inside one; some databases, as MySQL, end a transaction with every `CREATE` or `ALTER`. Values are
+bound with `params` in the same way for every driver: a list for `?`, a mapping for `:name`. Lists and
+mappings bind as JSON text (not for ClickHouse); dates are texts, which some databases want to be cast. The
+answer has the rows of the last statement that returned any; with several statements, `statements` has one
 `{rows, row_count, columns}` each, and `command_<n>` names them one by one. Rows over
 `spec.limits.max_hydrate_bytes` (16 MiB) go into the result store as JSON lines while they arrive: `rows` is
 then `null` and `output.ref` says where they are. A text that creates a procedure, function, trigger or event
@@ -124,9 +131,14 @@ def _session(driver: str, call: Call, drivers: "Drivers") -> "Session":
 
     if driver.startswith(sql_adbc.PREFIX):
         return sql_adbc.AdbcSession(driver, call)
-    from noetl.tools.parts.sql_dbapi import DbapiSession, engine_of
+    from noetl.tools.parts.sql_dbapi import CLICKHOUSE, DbapiSession, engine_of
 
-    return DbapiSession(engine_of(driver, call, drivers))
+    engine = engine_of(driver, call, drivers)
+    if engine.dialect.name == CLICKHOUSE:
+        from noetl.tools.parts.sql_clickhouse import ClickhouseSession
+
+        return ClickhouseSession(engine)
+    return DbapiSession(engine)
 
 
 async def _statements(lent: "Lent", sql: Sql, knobs: StatementKnobs, call: Call) -> list[Result]:

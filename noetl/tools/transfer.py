@@ -2,10 +2,10 @@
 
 A place is a table or query of `postgres`, `sqlite`, `duckdb` or `sql` (with `driver`, as for that kind), a
 file, an object of an object store, or an address (`http`); files, objects and addresses hold `csv`, `jsonl`,
-`json` (a list of mappings) or `parquet`.
-`mapping` says which target column gets which source column; without it, columns keep their names. `append`
-adds rows, `replace` empties the target first, `upsert` replaces rows with the same `keys`. Files and objects
-that hold `parquet` or `json` cannot be appended to once they are there: say `mode: replace`.
+`json` (a list of mappings) or `parquet`. `mapping` says which target column gets which source column; without
+it, columns keep their names. `append` adds rows, `replace` empties the target first, `upsert` replaces rows
+with the same `keys`. Files and objects that hold `parquet` or `json` cannot be appended to once they are
+there: say `mode: replace`.
 
 A database target gets all rows in one transaction, and a file or object is put in place at the end: a
 transfer that fails, or whose worker is lost, leaves the target as it was and can be run again. A call that
@@ -31,24 +31,32 @@ otherwise is error kind `iceberg`, `retryable` where somebody else wrote at the 
 rows in memory. Needs the extra `iceberg`. The catalog in a folder is tested here; others go through the same
 door.
 
-Rows stay Arrow batches all the way, and keep their types (decimals, times with a zone, nested values),
-from `duckdb`, `sql` with an ADBC driver, and Parquet files and objects to `duckdb`, `sql` with an ADBC
-driver, `delta`, `iceberg`, and Parquet files and objects. A table or file that is made gets these types,
+Rows stay Arrow batches all the way, and keep their types (decimals, times with a zone, nested values), from
+`duckdb`, `sql` with an ADBC driver or ClickHouse's, and Parquet files and objects to `duckdb`, `sql` with an
+ADBC driver, `delta`, `iceberg`, and Parquet files and objects. A table or file that is made gets these types,
 also when there are no rows; a DuckDB, Delta or Iceberg table that is there gets what its columns make of
-them, one behind an ADBC driver must have columns of these types. Delta and Iceberg have no unsigned
-integers, which become larger ones, and times to the microsecond, in UTC where they have a zone; Delta has
-no times of day, which become text. A batch has up to 65,536 rows or 4 MiB from DuckDB, `chunk_size` rows
-from a Parquet file, and from an ADBC driver what that gives. What SQLite or PostgreSQL has no type for
-arrives over ADBC as it would in rows: nested values as JSON text, for SQLite decimals as numbers of the
-same value, or as text beyond 15 digits (integers: 18), and times as text. Types of DuckDB that Arrow does
-not have, such as intervals and times of day with a zone, go as text. A query of DuckDB waits in a
-temporary table of at most 1 GB of memory, the rest on disk.
+them, one behind an ADBC driver must have columns of these types. Delta and Iceberg have no unsigned integers,
+which become larger ones, and times to the microsecond, in UTC where they have a zone; Delta has no times of
+day, which become text. A batch has up to 65,536 rows or 4 MiB from DuckDB, `chunk_size` rows from a Parquet
+file, and from an ADBC driver what that gives. What SQLite or PostgreSQL has no type for arrives over ADBC as
+it would in rows: nested values as JSON text, for SQLite decimals as numbers of the same value, or as text
+beyond 15 digits (integers: 18), and times as text. Types of DuckDB that Arrow does not have, such as
+intervals and times of day with a zone, go as text. A query of DuckDB waits in a temporary table of at most 1
+GB of memory, the rest on disk.
 
 All else goes row by row: `upsert`, a DuckDB source of several statements or one that is no query, Parquet
 from an address (`http`), and every pair with a place that is not named above: there, values are those of
 JSON, so that `delta` and `iceberg` make columns of numbers and text of decimals and times. A `sql` target
-with an ADBC driver takes Arrow batches alone, and cannot be upserted. With other drivers of `sql`,
-`upsert` is for MySQL, MariaDB and PostgreSQL, and wants a primary or unique key over `keys`.
+with an ADBC driver takes Arrow batches alone, and cannot be upserted. With other drivers of `sql`, `upsert`
+is for MySQL, MariaDB and PostgreSQL, and wants a primary or unique key over `keys`.
+
+ClickHouse (`clickhousedb`) gives Arrow batches too; enums, UUIDs, addresses and integers over 64 bits are
+text in them. As a target it has no transactions: rows wait on disk until all are there and are one insert,
+which ClickHouse takes as a whole up to about a million rows; `replace` empties the table just before. The
+columns of a table that is there say what becomes of dates, decimals and lists; one that is made has nullable
+numbers and text and the engine `MergeTree`, so make one beforehand that has your types and order. Where a
+table knows repeated inserts, as those of ClickHouse Cloud and replicated ones do, a repeated call adds its
+rows once. There is no `upsert`: append to a table of the engine `ReplacingMergeTree`.
 """
 
 from contextlib import aclosing

@@ -15,7 +15,7 @@ from noetl.tools.parts.auth import POSTGRES_FIELDS
 from noetl.tools.parts.paths import EVERYWHERE
 from noetl.tools.parts.sql import columns_of, quote
 from noetl.tools.parts.sql_binding import Binding, Values
-from noetl.tools.parts.sql_session import Answer
+from noetl.tools.parts.sql_session import Answer, Changed
 from noetl.tools.parts.statements import first_word
 
 if TYPE_CHECKING:
@@ -124,21 +124,6 @@ class AdbcSession:
         if self.cursor is not None:
             self.cursor.close()
         self.cursor = None
-
-
-class Changed:
-    """How many rows a statement changed that returns none."""
-
-    columns: list[str] | None = None
-
-    def __init__(self, changed: int) -> None:
-        self.changed = changed
-
-    def fetch(self, size: int) -> list[list[object]]:
-        return []
-
-    def close(self) -> None:
-        """There is nothing to leave."""
 
 
 class AdbcAnswer:

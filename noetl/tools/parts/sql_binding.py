@@ -24,8 +24,11 @@ Values = list[Json] | dict[str, Json]
 class Binding:
     """What one driver wants: the style of its marks, and what it cannot be given as a value."""
 
-    def __init__(self, style: str, *, escapes: bool = False, writes_null: bool = False) -> None:
+    def __init__(
+        self, style: str, *, escapes: bool = False, writes_null: bool = False, nested: bool = False
+    ) -> None:
         self.style, self.escapes, self.writes_null = style, escapes, writes_null
+        self.value: Callable[[Json], Json] = _as_it_is if nested else bindable
         self.mark = MARKS[style]
 
     def bind(self, statement: str, params: Params | None, used: int = 0) -> tuple[str, Values | None, int]:
@@ -58,8 +61,8 @@ class Binding:
 
     def _given(self, values: Mapping[str, Json], order: list[str]) -> Values:
         if self.style in ("named", "pyformat"):
-            return {name: bindable(values[name]) for name in order}
-        return [bindable(values[name]) for name in order]
+            return {name: self.value(values[name]) for name in order}
+        return [self.value(values[name]) for name in order]
 
 
 def _places(statement: str, escapes: bool, params: Params, used: int) -> Iterator[tuple[int, int, str]]:
@@ -82,6 +85,10 @@ def _places(statement: str, escapes: bool, params: Params, used: int) -> Iterato
                 raise Failed("input", f"the SQL names :{name}, but params has only: {known}")
 
 
+def _as_it_is(value: Json) -> Json:
+    return value
+
+
 def bindable(value: Json) -> Json:
-    """Lists and mappings bind as JSON text, which every database takes."""
+    """Lists and mappings bind as JSON text, which every database takes that has no types for them."""
     return msgspec.json.encode(value).decode() if isinstance(value, list | dict) else value

@@ -13,9 +13,10 @@ from noetl.json_value import Json
 from noetl.ports.call import Call, Secret
 from noetl.ports.envelope import Failed
 from noetl.tools.parts.auth import POSTGRES_FIELDS
+from noetl.tools.parts.paths import EVERYWHERE
 from noetl.tools.parts.sql import columns_of
 from noetl.tools.parts.sql_binding import Binding, Values
-from noetl.tools.parts.sql_session import Drivers
+from noetl.tools.parts.sql_session import Answer, Drivers
 from noetl.tools.parts.statements import first_word
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ READING = ("SELECT", "WITH", "VALUES", "TABLE", "SHOW", "DESCRIBE", "DESC", "EXP
 # The dialect that a short name stands for; other names are SQLAlchemy's own, such as `mysql+mysqldb`.
 NAMES = {"mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql", "postgresql": "postgresql+psycopg"}
 MYSQL = ("mysql", "mariadb")
-ESCAPING = (*MYSQL, "bigquery", "clickhouse", "clickhousedb", "databricks", "snowflake", "hive", "awsathena")
+CLICKHOUSE = "clickhousedb"
+ESCAPING = (*MYSQL, "bigquery", "clickhouse", CLICKHOUSE, "databricks", "snowflake", "hive", "awsathena")
 CONFINED = {"sqlite": "sqlite", "duckdb": "duckdb"}  # kinds that keep SQL inside the allowed folders
 # Deadlock, lock not to be had, too many connections, shutting down.
 MYSQL_RETRYABLE = ("1040", "1053", "1203", "1205", "1213", "1226", "3572")
@@ -48,7 +50,7 @@ class DbapiSession:
         style = str(engine.dialect.paramstyle)
         self.binding = Binding(styles.get(style, style), escapes=name in ESCAPING)
         self.connection: Connection | None = None
-        self.answer: DbapiAnswer | None = None
+        self.answer: Answer | None = None
         self.commits_each = False
         dbapi: Any = engine.dialect.dbapi
         self.errors = (SQLAlchemyError, dbapi.Error, OSError, AttributeError)
@@ -68,7 +70,7 @@ class DbapiSession:
             except (ArgumentError, NotImplementedError):
                 self.commits_each = True  # a database that does not commit by itself is told to
 
-    def execute(self, text: str, values: Values | None) -> "DbapiAnswer":
+    def execute(self, text: str, values: Values | None) -> Answer:
         assert self.connection is not None
         self._close_answer()
         given: Any = tuple(values) if isinstance(values, list) else values
@@ -148,6 +150,9 @@ def engine_of(driver: str, call: Call, drivers: Drivers) -> "Engine":
         raise Failed(
             "input", f"kind: {kind} is the way to files of {driver}: it keeps to the allowed folders"
         )
+    if _is_inside(url) and EVERYWHERE not in call.roots:
+        told = "this worker keeps to its folders, which SQL of chDB does not"
+        raise Failed("path", f"{told}: use kind: sqlite or kind: duckdb")
     key = hashlib.sha256(repr((str(url.drivername), url.render_as_string(False))).encode()).hexdigest()
     return drivers.engine(key, lambda: _engine(url))
 
@@ -157,8 +162,6 @@ def _engine(url: "URL") -> "Engine":
     from sqlalchemy.exc import ArgumentError, NoSuchModuleError
     from sqlalchemy.pool import QueuePool
 
-    # A server could otherwise ask for files of the worker.
-    more = {"local_infile": False} if url.get_backend_name() in MYSQL else {}
     try:
         return create_engine(
             url,
@@ -167,7 +170,7 @@ def _engine(url: "URL") -> "Engine":
             max_overflow=-1,  # the number of threads is the bound
             pool_pre_ping=True,
             pool_recycle=RECYCLE_S,
-            connect_args=more,
+            connect_args=_more(url),
         )
     except NoSuchModuleError:
         raise Failed(
@@ -177,6 +180,21 @@ def _engine(url: "URL") -> "Engine":
         raise _not_installed(problem, url) from None
     except (ArgumentError, TypeError, ValueError) as problem:
         raise Failed("auth", f"the credential does not fit {url.drivername}: {problem}") from None
+
+
+def _is_inside(url: "URL") -> bool:
+    """Whether ClickHouse itself runs in the worker, whose SQL can open any of its files."""
+    asked = (url.query.get("interface"), url.query.get("dsn"))
+    return url.get_backend_name() == CLICKHOUSE and any(str(each).startswith("chdb") for each in asked)
+
+
+def _more(url: "URL") -> dict[str, object]:
+    """What a connection is made with beside what the credential says."""
+    if url.get_backend_name() in MYSQL:
+        return {"local_infile": False}  # a server could otherwise ask for files of the worker
+    if url.get_backend_name() == CLICKHOUSE and "tz_mode" not in url.query:
+        return {"tz_mode": "schema"}  # times of a column with a zone have it
+    return {}
 
 
 def _not_installed(problem: ModuleNotFoundError, url: "URL") -> Failed | MissingExtra:
@@ -241,12 +259,20 @@ def naming_failures(engine: "Engine", connecting: bool = False) -> Iterator[None
 def _failed(problem: "DBAPIError", engine: "Engine", connecting: bool) -> Failed:
     origin = problem.orig
     state, code = _codes(origin)
-    if problem.connection_invalidated or (connecting and not _was_answered(state, code, problem)):
+    if _is_lost(problem, code, engine) or (connecting and not _was_answered(state, code, problem)):
         return Failed("connect", _unreachable(engine, origin), code=code or state, retryable=True)
     again = code in MYSQL_RETRYABLE if engine.dialect.name in MYSQL else False
     again = again or bool(state and state.startswith(SQLSTATES_RETRYABLE))
     details = {"sqlstate": state} if state and state != code else {}
     return Failed("sql", _words(origin), code=code or state, retryable=again, answered=True, details=details)
+
+
+def _is_lost(problem: "DBAPIError", code: str | None, engine: "Engine") -> bool:
+    """Whether nobody is there any more; ClickHouse's driver, which speaks HTTP, then has no number."""
+    from sqlalchemy.exc import OperationalError
+
+    unnumbered = code is None and isinstance(problem, OperationalError)
+    return problem.connection_invalidated or (engine.dialect.name == CLICKHOUSE and unnumbered)
 
 
 def _was_answered(state: str | None, code: str | None, problem: "DBAPIError") -> bool:

@@ -32,6 +32,21 @@ class Answer(Protocol):
         """Leave what was not read."""
 
 
+class Changed:
+    """How many rows a statement changed that returns none."""
+
+    columns: list[str] | None = None
+
+    def __init__(self, changed: int) -> None:
+        self.changed = changed
+
+    def fetch(self, size: int) -> list[list[object]]:
+        return []
+
+    def close(self) -> None:
+        """There is nothing to leave."""
+
+
 class Session(Protocol):
     """One connection for one call. Everything blocks; only `cancel` is called while something else runs."""
 

@@ -16,6 +16,8 @@ from noetl.tools.parts.databases import MEMORY
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.sql import columns_of, literal, quote
 from noetl.tools.parts.sql_adbc import PREFIX, AdbcSession, cut_off
+from noetl.tools.parts.sql_clickhouse import ClickhouseSession
+from noetl.tools.parts.sql_dbapi import CLICKHOUSE
 from noetl.tools.parts.statements import first_word, split
 from noetl.tools.parts.transfer_places import Source, in_thread, require, source_query
 
@@ -38,7 +40,7 @@ MEMORY_MAX, THREADS_MAX = "1GB", 4
 def gives_batches(source: Source) -> bool:
     """Whether the rows of a source are Arrow batches."""
     if source.kind == "sql":
-        return (source.driver or "").startswith(PREFIX)
+        return (source.driver or "").startswith((PREFIX, CLICKHOUSE))
     if source.kind == "duckdb":
         return source.query is None or _is_query(source.query)
     return _is_parquet(source)
@@ -94,7 +96,7 @@ async def open_batches(source: Source, size: int, call: Call) -> AsyncIterator[G
 
 async def _start(lent: "Lent", source: Source) -> "RecordBatchReader":
     session = lent.session
-    assert isinstance(session, AdbcSession)
+    assert isinstance(session, AdbcSession | ClickhouseSession)
     text, values, _ = session.binding.bind(source_query(source, session.quote), source.params)
     await lent.work(session.begin, True)
     return await lent.work(session.batches, text, values)

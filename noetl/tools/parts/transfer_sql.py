@@ -1,7 +1,7 @@
 """Databases of kind `sql` in a transfer: rows of a query, and a table that is filled in one transaction."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from typing import TYPE_CHECKING, Any
 
 from noetl.json_value import Json
@@ -10,7 +10,9 @@ from noetl.ports.envelope import Failed
 from noetl.ports.values import to_json
 from noetl.tools.parts.sql_adbc import PREFIX
 from noetl.tools.parts.sql_binding import bindable
+from noetl.tools.parts.sql_clickhouse import ClickhouseSession
 from noetl.tools.parts.sql_dbapi import MYSQL, DbapiSession, naming_failures
+from noetl.tools.parts.transfer_clickhouse import ClickhouseWriter
 from noetl.tools.parts.transfer_places import Row, Source, Target, require, source_query
 from noetl.tools.sql import lend
 
@@ -38,7 +40,9 @@ async def sql_rows(source: Source, size: int, call: Call) -> AsyncGenerator[list
 
 
 @asynccontextmanager
-async def open_writer(target: Target, mode: str, keys: list[str], call: Call) -> AsyncIterator["SqlWriter"]:
+async def open_writer(
+    target: Target, mode: str, keys: list[str], call: Call
+) -> AsyncIterator["SqlWriter | ClickhouseWriter"]:
     """A table; what is not committed at the end is undone with its connection."""
     driver, table = require(target.driver, "driver", "sql"), require(target.table, "table", "sql")
     if driver.startswith(PREFIX):
@@ -48,7 +52,11 @@ async def open_writer(target: Target, mode: str, keys: list[str], call: Call) ->
             "for others use kind: postgres, sqlite or duckdb, or a driver that is none of ADBC",
         )
     async with lend(driver, call) as lent:
-        yield SqlWriter(lent, table, mode, keys)
+        if isinstance(lent.session, ClickhouseSession):
+            with closing(ClickhouseWriter(lent, table, mode, call)) as writer:
+                yield writer
+        else:
+            yield SqlWriter(lent, table, mode, keys)
 
 
 class SqlWriter:

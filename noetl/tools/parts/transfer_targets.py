@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from arro3.core import RecordBatchReader
     from duckdb import DuckDBPyConnection
 
+    from noetl.tools.parts.transfer_clickhouse import ClickhouseWriter
     from noetl.tools.parts.transfer_lake import LakeWriter
     from noetl.tools.parts.transfer_postgres import PostgresWriter
     from noetl.tools.parts.transfer_remote import HttpWriter, ObjectWriter
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def open_target(
     target: Target, mode: str, keys: list[str], call: Call
-) -> AsyncIterator["PostgresWriter | SqlWriter | HttpWriter | ObjectWriter | Threaded"]:
+) -> AsyncIterator["PostgresWriter | SqlWriter | ClickhouseWriter | HttpWriter | ObjectWriter | Threaded"]:
     """The target; whatever is not committed at the end is undone."""
     if target.kind in ("postgres", "sql"):
         async with _open_database(target, mode, keys, await with_auth(call, target.auth)) as writer:
@@ -59,7 +60,7 @@ async def moved_before(target: Target, call: Call) -> int | None:
 
 def _open_database(
     target: Target, mode: str, keys: list[str], call: Call
-) -> "AbstractAsyncContextManager[PostgresWriter | SqlWriter]":
+) -> "AbstractAsyncContextManager[PostgresWriter | SqlWriter | ClickhouseWriter]":
     from noetl.tools.parts import transfer_postgres, transfer_sql
 
     if target.kind == "sql":
