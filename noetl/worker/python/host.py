@@ -201,7 +201,8 @@ class PythonHost:
         for process in tuple(self._free):
             self._free.remove(process)
             self._feed(process)
-        if self._waiting and self._is_stuck(time.monotonic() - PATIENCE_S):
+        room = len(self._processes) < self._max  # it may have been full since the timer began
+        if self._waiting and room and self._is_stuck(time.monotonic() - PATIENCE_S):
             self._add_process()
         self._grow()
 

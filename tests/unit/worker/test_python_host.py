@@ -263,6 +263,17 @@ async def test_a_warm_host_has_a_process_before_the_first_call(host) -> None:
     assert await value(host, "result = 1") == 1
 
 
+async def test_no_more_processes_than_may_be_are_started_while_the_first_one_comes_up_slowly(
+    make, tmp_path
+) -> None:
+    python, starts = tmp_path / "python", tmp_path / "starts"
+    python.write_text(f'#!/bin/sh\necho >> {starts}\nsleep 0.2\nexec {sys.executable} "$@"\n')
+    python.chmod(0o700)
+    host = make(1, python=str(python))
+    assert await asyncio.gather(*(value(host, "result = 1") for _ in range(3))) == [1, 1, 1]
+    assert starts.read_text() == "\n"
+
+
 async def test_more_programs_than_a_process_remembers(host) -> None:
     for n in (*range(PROGRAMS_MAX + 10), 0, 5, PROGRAMS_MAX + 5):
         assert await value(host, f"result = {n}") == n
