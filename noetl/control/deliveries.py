@@ -7,7 +7,7 @@ key. A target that fails or is slow has places of its own, so that it holds up n
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -108,14 +108,15 @@ class Deliveries:
 
     async def _attempted(self, delivery: Delivery) -> Outcome:
         begun_at, begun = await self._store.clock(), asyncio.get_running_loop().time()
-        attempt, wait_ms = Attempt(begun_at), 0
+        attempt, wait_ms = Attempt(begun_at, taken=_taken(delivery)), 0
         try:
             async with asyncio.timeout(SEND_S):
-                attempt.code = await self._send(delivery)
+                attempt.code = await self._send(delivery, attempt.taken)
         except TimeoutError:
             attempt.error = f"no answer within {SEND_S:g} s"
         except NotDelivered as error:
             attempt.code, attempt.error = error.status, error.message
+            attempt.taken = [*attempt.taken, *error.taken]
             wait_ms = int((error.retry_after_s or 0) * 1000)
         except NoetlError as error:
             attempt.error = error.message
@@ -143,11 +144,21 @@ class Deliveries:
         next_at = attempt.at + attempt.ms + min(max(pause, wait_ms), MOST_MS)
         return Outcome("pending", attempt, kept, next_at)
 
-    async def _send(self, delivery: Delivery) -> int | None:
+    async def _send(self, delivery: Delivery, taken: Sequence[str]) -> int | None:
         notification = await self._store.notification(delivery.notification)
         kind, address = target_of(notification.target)
         sender = self.sender_of(kind)
         if sender is None:
             raise NotFound(f"this noetl cannot send to {kind}")
         material = await self._credentials.credential(notification.auth) if notification.auth else {}
+        if taken:
+            address = ",".join(each for each in (address or "").split(",") if each.strip() not in taken)
+            if not address:  # who had not taken it is not to be told any more
+                return None
         return await sender.send(address, material, await message_of(self._store, delivery, self.page_of))
+
+
+def _taken(delivery: Delivery) -> list[str]:
+    """The addresses that were told by an attempt at which others were not."""
+    answers = msgspec.json.decode(delivery.answers, type=list[Attempt])
+    return answers[-1].taken if answers and answers[-1].error is not None else []

@@ -63,6 +63,7 @@ class Attempt(msgspec.Struct, omit_defaults=True):
     ms: int = 0
     code: int | None = None
     error: str | None = None
+    taken: list[str] = msgspec.field(default_factory=list[str])  # addresses that have it, while others do not
 
 
 class Delivery(msgspec.Struct, kw_only=True):
@@ -153,9 +154,15 @@ class NotDelivered(NoetlError):
     code = "not-delivered"
 
     def __init__(
-        self, message: str, *, status: int | None = None, retry_after_s: float | None = None
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        retry_after_s: float | None = None,
+        taken: Sequence[str] = (),
     ) -> None:
         self.status, self.retry_after_s = status, retry_after_s
+        self.taken = taken  # addresses of several that have it all the same
         super().__init__(message)
 
 

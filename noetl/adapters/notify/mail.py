@@ -34,7 +34,9 @@ class Mail:
             code = problem.output["error"]["code"]
             raise NotDelivered(problem.message, status=None if code is None else int(code)) from None
         if refused:
-            raise NotDelivered(f"{account.host} does not take mail for {', '.join(refused)}")
+            taken = [each for each in recipients if each not in refused]
+            told = "; ".join(f"{recipient}: {answer}" for recipient, answer in refused.items())
+            raise NotDelivered(f"{account.host} does not take mail for {told}", taken=taken)
         return TAKEN
 
 
@@ -46,6 +48,7 @@ def mail_of(message: NotificationMessage, sender: str, recipients: list[str]) ->
     mail["From"], mail["To"] = sender, ", ".join(recipients)
     mail["Message-ID"] = message_id(message.id, sender)
     mail["X-Noetl-Delivery"] = message.id
+    mail["Auto-Submitted"] = "auto-generated"  # so that nobody's absence is answered to it
     facts = "\n".join(f"{name}: {value}" for name, value in facts_of(message))
     link = f"\n\n{message.url}" if message.url else ""
     mail.set_content(f"{message.text}\n\n{facts}{link}\n")

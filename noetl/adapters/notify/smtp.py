@@ -8,6 +8,7 @@ import socket
 import ssl
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from noetl.ports.mail import MailAccount, not_handed_in
@@ -48,6 +49,7 @@ def _handed_in(
                 server.starttls(context=trust)
             if account.username is not None:
                 server.login(account.username, account.password)
+            mail["Date"] = datetime.now(UTC)
             refused = server.send_message(mail, to_addrs=list(recipients))
             with suppress(SMTPException):  # it has the mail
                 server.quit()

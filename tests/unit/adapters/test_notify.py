@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -116,6 +117,8 @@ async def test_a_mail_says_what_is_told_and_carries_the_key_of_its_delivery(smtp
     assert mail["Subject"] == "[noetl] etl/load failed: python: <b> & 'a' (step clean)"
     assert (mail["From"], mail["To"]) == ("noetl@example.com", "a@example.com, b@example.com")
     assert (mail["Message-ID"], mail["X-Noetl-Delivery"]) == ("<e1-7@example.com>", "e1-7")
+    assert mail["Auto-Submitted"] == "auto-generated"
+    assert abs(mail["Date"].datetime.timestamp() - time.time()) < LONG
     text = mail.get_content()
     assert "https://noetl.example.com/executions/e1" in text
     assert "playbook: etl/load v3" in text

@@ -22,6 +22,7 @@ from noetl.ports.notification import (
     delivery_facts,
 )
 from noetl.wiring.embedded import Embedded
+from tests.mail_server import mail_server
 from tests.receiver import Receiver, receiving
 from tests.unit.server.serving import HELLO, engine
 
@@ -151,6 +152,36 @@ async def test_what_never_arrives_is_given_up_and_can_be_told_again(
     assert (again.state, again.attempts, again.key) == ("delivered", 1, delivery.key)
     with pytest.raises(NotFound):
         await made.front.redeliver(4711)
+
+
+async def test_a_mail_that_some_do_not_take_is_sent_again_to_them_alone(made: Embedded) -> None:
+    made.front.sending.first_ms = 0
+    with mail_server() as server:
+        server.refused = {"gone@example.com": "550 nobody here"}
+        await made.front.put_credential("smtp", server.account())
+        await made.front.put_notification(ask(target="mail:gone@example.com, a@example.com", auth="smtp"))
+        await run(made)
+        [delivery] = await told(made, state="failed")
+        assert delivery.error == "127.0.0.1 does not take the mail for anybody: gone@example.com: 550 nobody here"
+        assert server.recipients == [["a@example.com"]]
+        server.refused.clear()
+        assert (await made.front.redeliver(delivery.id)).state == "delivered"
+        assert server.recipients == [["a@example.com"], ["gone@example.com"]]
+        assert (await made.front.redeliver(delivery.id)).state == "delivered"
+        assert server.recipients[2:] == [["gone@example.com", "a@example.com"]]
+
+
+async def test_who_is_not_to_be_told_any_more_holds_up_no_delivery(made: Embedded) -> None:
+    with mail_server() as server:
+        server.refused = {"gone@example.com": "550 nobody here"}
+        await made.front.put_credential("smtp", server.account())
+        await made.front.put_notification(ask(target="mail:gone@example.com,a@example.com", auth="smtp"))
+        await run(made)
+        [delivery] = await told(made)
+        assert delivery.error == "127.0.0.1 does not take mail for gone@example.com: 550 nobody here"
+        await made.front.put_notification(ask(target="mail:a@example.com", auth="smtp"))
+        assert (await made.front.redeliver(delivery.id)).state == "delivered"
+        assert server.recipients == [["a@example.com"]]
 
 
 async def test_the_other_side_may_say_when_to_come_again(made: Embedded, receiver: Receiver) -> None:
