@@ -104,5 +104,6 @@ def width_of(names: Iterable[str]) -> int:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun, as in `1 error`, `2 errors`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    """A number with its noun, as in `1 error`, `2 errors`, `2 deliveries`."""
+    many = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else many}"

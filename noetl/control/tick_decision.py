@@ -12,7 +12,7 @@ LATE_MS = 60_000  # a tick that is later than this was missed
 COUNTED = 10_000  # ticks of a cron expression that are counted one by one
 NOTED = 50  # ticks that were skipped together and are noted one by one, the newest of them
 CATCH_UP_MOST = 1000  # ticks that `all` makes up for
-QUEUED_MOST = 100
+QUEUED_MOST = 100  # ticks of `queue` that wait
 
 NOBODY = "no server ran then"
 LATER = "a later tick was due as well, and one execution is started"
@@ -39,11 +39,14 @@ def decide_ticks(schedule: Schedule, now: int, open_ticks: Sequence[Tick]) -> De
         fired.skipped = _skipped(schedule, first, latest, NOBODY)
         fired.error = f"the tick of {iso(latest)} was skipped: {NOBODY}"
         return Decided(fired, _noted(schedule, first, latest, NOBODY, now))
+    due = _due(schedule, latest, now, open_ticks)
+    if due.status == "skipped":
+        fired.skipped = _skipped(schedule, first, latest, due.why or LATER)
     if latest > first:
         before = previous_tick(schedule, latest) or first
-        fired.skipped = _skipped(schedule, first, before, LATER)
+        fired.skipped = fired.skipped or _skipped(schedule, first, before, LATER)
         ticks = _noted(schedule, first, before, LATER, now)
-    return Decided(fired, [*ticks, _due(schedule, latest, now, open_ticks)])
+    return Decided(fired, [*ticks, due])
 
 
 def _each(schedule: Schedule, first: int, latest: int, now: int, open_ticks: Sequence[Tick]) -> Decided:
@@ -54,8 +57,9 @@ def _each(schedule: Schedule, first: int, latest: int, now: int, open_ticks: Seq
         before = previous_tick(schedule, begin) or first
         fired = Fired(begin, before, skipped=_skipped(schedule, first, before, why))
         return Decided(fired, _noted(schedule, first, before, why, now))
-    fired = Fired(next_tick(schedule, first), first)
-    return Decided(fired, [_due(schedule, first, now, open_ticks)])
+    due = _due(schedule, first, now, open_ticks)
+    skipped = _skipped(schedule, first, first, due.why or LATER) if due.status == "skipped" else None
+    return Decided(Fired(next_tick(schedule, first), first, skipped=skipped), [due])
 
 
 def _begin(schedule: Schedule, first: int, latest: int) -> int:
@@ -91,12 +95,17 @@ def _overlap(
 ) -> tuple[TickStatus, str | None]:
     if not open_ticks or schedule.overlap in ("allow", "replace"):
         return "starting", None
-    made_up = schedule.catch_up == "all" and now - tick > LATE_MS  # it comes in its turn, not at its time
+    made_up = _made_up(schedule, tick, now, open_ticks)
     if schedule.overlap == "skip" and not made_up:
         return "skipped", f"the tick of {iso(open_ticks[0].tick)} was still {open_ticks[0].status}"
-    if len(open_ticks) >= QUEUED_MOST:
+    if len(open_ticks) >= (CATCH_UP_MOST if made_up else QUEUED_MOST):
         return "skipped", f"{len(open_ticks)} ticks before it were not over"
     return "queued", f"until the tick of {iso(open_ticks[-1].tick)} is over"
+
+
+def _made_up(schedule: Schedule, tick: int, now: int, open_ticks: Sequence[Tick]) -> bool:
+    """Whether a tick comes in its turn, not at its time: it is late, or was due when one before it began."""
+    return schedule.catch_up == "all" and (now - tick > LATE_MS or any(one.at >= tick for one in open_ticks))
 
 
 def _noted(schedule: Schedule, first: int, last: int, why: str, now: int) -> list[Tick]:

@@ -67,7 +67,7 @@ class TickRunner:
             if tick.status == "starting":
                 await self._begin(schedule, schedule, tick)
         queued = [tick for tick in ticks if tick.status == "queued"]
-        if queued and (not busy or schedule.overlap == "allow"):
+        if queued and schedule.enabled and (not busy or schedule.overlap == "allow"):
             await self._take_turn(schedule, schedule, queued[0], "queued")
 
     async def _replace(self, schedule: Schedule, tick: Tick, newer: Tick) -> None:

@@ -8,7 +8,7 @@ from noetl.cli import options
 from noetl.cli.command_classes import Group
 from noetl.cli.commands.db import Span
 from noetl.cli.connection.caller import caller
-from noetl.cli.terminal import emit, emit_json, emit_list, note, width_of
+from noetl.cli.terminal import counted, emit, emit_json, emit_list, note, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -201,9 +201,8 @@ async def show(name: str, as_json: bool) -> None:
     emit(f"overlap: {schedule.overlap}, catch-up: {schedule.catch_up}")
     following = [_shown(tick) for tick in coming_ticks(schedule, TICKS)]
     emit(f"next: {(chr(10) + ' ' * 6).join(following) or 'paused'}")
-    if schedule.last_at is not None:
-        did = schedule.last_error or f"execution {schedule.last_execution}"
-        emit(f"last: {_moment(schedule.last_at)}  {did}")
+    if schedule.last_at is not None and schedule.last_error is not None:
+        emit(f"last: {_moment(schedule.last_at)}  {schedule.last_error}")
     if schedule.skipped is not None:
         emit(f"skipped: {skipped_words(schedule.skipped)}; {schedule.skipped.total} so far")
     for tick in ticks:
@@ -287,7 +286,8 @@ async def backfill(
         for tick in planned.ticks:
             has = planned.existing.get(tick)
             emit(f"{iso(tick)}  has execution {has} already" if has else iso(tick))
-        note(f"{len(planned.ticks)} ticks; without --dry-run each that has no execution yet gets one")
+        many = counted(len(planned.ticks), "tick")
+        note(f"{many}; without --dry-run each that has no execution yet gets one")
         return
     emit(backfill_words(planned.backfill))
     if not served:

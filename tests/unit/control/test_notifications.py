@@ -162,7 +162,7 @@ async def test_a_mail_that_some_do_not_take_is_sent_again_to_them_alone(made: Em
         await made.front.put_notification(ask(target="mail:gone@example.com, a@example.com", auth="smtp"))
         await run(made)
         [delivery] = await told(made, state="failed")
-        assert delivery.error == "127.0.0.1 does not take the mail for anybody: gone@example.com: 550 nobody here"
+        assert str(delivery.error).endswith("the mail for anybody: gone@example.com: 550 nobody here")
         assert server.recipients == [["a@example.com"]]
         server.refused.clear()
         assert (await made.front.redeliver(delivery.id)).state == "delivered"

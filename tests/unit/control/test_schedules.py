@@ -407,6 +407,8 @@ async def test_a_tick_is_skipped_while_an_earlier_one_runs_and_says_so(world: Wo
     assert await world.history() == [(first, "running"), (second, "skipped")]
     (skipped, running) = await world.book.schedule_ticks("s")
     assert skipped.why == f"the tick of {iso(first)} was still running"
+    counted = (await world.store.schedule("s")).skipped
+    assert counted == Skipped(1, second, second, skipped.why, 1), "lists tell of it too"
     await world.end(running.execution or "", "failed")
     await next_round(world, third)
     assert await world.history() == [(first, "failed"), (second, "skipped"), (third, "running")]
@@ -443,14 +445,41 @@ async def test_every_missed_tick_is_made_up_for_one_after_another(world: World) 
     world.clock.now = first + 4 * 60_000
     await world.book.fire_schedules()
     statuses = [status for _, status in await world.history()]
-    assert statuses == ["running", "queued", "queued", "skipped", "skipped"], "the last two were not late"
-    for _ in range(3):
+    assert statuses == ["running", "queued", "queued", "queued", "queued"], "also those that are not late"
+    for _ in range(5):
         running = [tick for tick in await world.store.open_ticks() if tick.status == "running"]
         await world.end(running[0].execution or "")
         await world.book.fire_schedules()
     assert [(asked.trigger or {})["tick"] for asked in world.asked] == [
-        iso(first + number * 60_000) for number in range(3)
+        iso(first + number * 60_000) for number in range(5)
     ]
+
+
+async def test_hundreds_of_missed_ticks_are_each_made_up_for(world: World) -> None:
+    made = await world.put(catch_up="all", overlap="skip", every_s=10)
+    await next_round(world, (made.next_at or 0) + 2500 * 1000)
+    for _ in range(2):
+        await world.book.fire_schedules()
+    assert [tick.status for tick in await world.store.open_ticks()] == ["running"] + ["queued"] * 250
+
+
+async def test_a_tick_that_comes_while_missed_ones_are_made_up_for_is_skipped(world: World) -> None:
+    made = await world.put(catch_up="all", overlap="skip")
+    first = made.next_at or 0
+    await next_round(world, first + 120_000)
+    await next_round(world, first + 180_000)
+    assert [status for _, status in await world.history()] == ["running", "queued", "queued", "skipped"]
+
+
+async def test_a_paused_schedule_keeps_its_queue_until_it_goes_on(world: World) -> None:
+    first, second, _ = await two_ticks(world, overlap="queue")
+    await world.put(overlap="queue", enabled=False)
+    await world.end((await world.book.schedule_ticks("s"))[1].execution or "")
+    await world.book.fire_schedules()
+    assert await world.history() == [(first, "completed"), (second, "queued")]
+    await world.put(overlap="queue")
+    await world.book.fire_schedules()
+    assert await world.history() == [(first, "completed"), (second, "running")]
 
 
 async def test_of_very_many_missed_ticks_the_newest_are_made_up_for(world: World) -> None:
