@@ -71,8 +71,8 @@ class BackfillBook:
         if ask.dry_run:
             return PlannedBackfill(backfill, ticks, await self._existing(backfill, ticks[:LOOKED_UP]))
         owner = backfill_owner(backfill.id)
-        waiting = [Tick(owner=owner, tick=tick, status="waiting", at=now) for tick in ticks]
-        await self._store.put_backfill(backfill, waiting)
+        planned = [Tick(owner=owner, tick=tick, status="planned", at=now) for tick in ticks]
+        await self._store.put_backfill(backfill, planned)
         return PlannedBackfill(await self._store.backfill(backfill.id), ticks)
 
     async def _existing(self, backfill: Backfill, ticks: Sequence[int]) -> dict[int, str]:

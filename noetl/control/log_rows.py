@@ -10,7 +10,7 @@ import msgspec
 from noetl.control.loaded_execution import LoadedExecution
 from noetl.core import formats
 from noetl.core.deciding.operator_commands import next_due
-from noetl.core.deciding.waiting_status import status_of
+from noetl.core.deciding.waiting_status import status_of, step_statuses
 from noetl.core.event import Event
 from noetl.core.message import Message, Report, Start
 from noetl.core.shapes import ErrorObject
@@ -179,6 +179,7 @@ def outcome_of(state: State) -> ExecutionOutcome:
         "failed_iterations": state.failed_iterations,
     }
     end = state.ended_at or state.requested_at
+    statuses = step_statuses(state)
     outcome: ExecutionOutcome = {
         "execution_id": state.execution_id,
         "status": status_of(state),
@@ -187,7 +188,7 @@ def outcome_of(state: State) -> ExecutionOutcome:
         "error": None if state.error is None else error_fields(state.error),
         "failures": failure_fields(state),
         "ctx": referenced(state.ctx),
-        "steps": {name: {"runs": step.runs, "status": step.status} for name, step in state.steps.items()},
+        "steps": {name: {"runs": step.runs, "status": statuses[name]} for name, step in state.steps.items()},
         "counts": counts,
         "duration_ms": end - state.requested_at,
         "parent": state.parent,

@@ -87,12 +87,12 @@ class TickRunner:
         if backfill.status != "running":
             return
         free = backfill.parallel - len(ticks)
-        waiting = await self._store.waiting_ticks(backfill_owner(backfill.id), max(free, 1))
-        if not waiting and not ticks:
+        planned = await self._store.planned_ticks(backfill_owner(backfill.id), max(free, 1))
+        if not planned and not ticks:
             await self._store.move_backfill(backfill.id, ["running"], "done")
-        for tick in waiting[: max(free, 0)]:
+        for tick in planned[: max(free, 0)]:
             # In order, and no further than the first that another server moved: what was read is old then.
-            if not await self._take_turn(schedule, backfill, tick, "waiting"):
+            if not await self._take_turn(schedule, backfill, tick, "planned"):
                 return
 
     async def _take_turn(

@@ -24,10 +24,10 @@ NAME_LIMIT, NOTE_LIMIT, LABEL_LIMIT = 40, 44, 44
 PORT_GAP = 18.0
 STACK = 4.0
 
-NAMES = ("page", "card", "ink", "soft", "line", "edge", "start", "loop", "join", "bad", "good", "now")
-LIGHT = "#ffffff #f8fafc #0f172a #475569 #94a3b8 #64748b #0d9488 #7c3aed #d97706 #dc2626 #16a34a #2563eb"
-DARK = "#0d1117 #161b22 #e6edf3 #9da7b3 #4b5563 #8b949e #2dd4bf #a78bfa #fbbf24 #f87171 #4ade80 #60a5fa"
-LOOKS = {"done": "good", "failed": "bad", "running": "now", "waiting": "now"}  # how a step stands: its colour
+NAMES = ("page", "card", "ink", "soft", "line", "edge", "start", "loop", "join", "bad", "good", "now", "wait")
+LIGHT = "#ffffff #f8fafc #0f172a #475569 #94a3b8 #64748b #0d9488 #7c3aed #d97706 #dc2626 #16a34a #2563eb #7a3ea8"
+DARK = "#0d1117 #161b22 #e6edf3 #9da7b3 #4b5563 #8b949e #2dd4bf #a78bfa #fbbf24 #f87171 #4ade80 #60a5fa #cf9cf5"
+LOOKS = {"done": "good", "failed": "bad", "running": "now", "waiting": "wait"}  # how a step stands: its colour
 # Plain rules, once per palette: many programs that draw SVG know no CSS variables.
 COLOURS = """
 .page, .back {{ fill:{page} }} .card {{ fill:{card}; stroke:{line} }} .ring {{ stroke:{line} }}
@@ -36,10 +36,11 @@ COLOURS = """
 .arc {{ stroke:{edge} }} .head {{ fill:{edge} }}
 .failure .arc {{ stroke:{bad} }} .failure .label, .bad {{ fill:{bad} }}
 .is-good .card {{ stroke:{good} }} .is-bad .card {{ stroke:{bad} }} .is-now .card {{ stroke:{now} }}
+.is-wait .card {{ stroke:{wait} }}
 """
 SHAPES = f"""
 .card, .arc {{ stroke-width:1.4 }} .entry .card, .place {{ stroke-width:2 }}
-.is-good .card, .is-bad .card, .is-now .card {{ stroke-width:2.4 }}
+.is-good .card, .is-bad .card, .is-now .card, .is-wait .card {{ stroke-width:2.4 }}
 .ring, .place, .arc {{ fill:none }} .back {{ fill-opacity:.92 }} .failure .arc {{ stroke-dasharray:5 4 }}
 text {{ text-anchor:middle }} .mode {{ font-size:11px; text-anchor:start }}
 .name {{ font-weight:600; font-size:{NAME_SIZE}px }}

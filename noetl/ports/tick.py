@@ -30,10 +30,13 @@ PARALLEL_MOST = 100
 LOOKED_UP = 500  # ticks of a dry run of which it is told whether they have an execution
 
 TickStatus = Literal[
-    "waiting",  # of a backfill, for its turn
+    "planned",  # of a backfill: its turn has not come
     "queued",  # for the execution of an earlier tick to end
     "starting",
     "running",
+    "waiting",  # as the next two, only told to readers: to the store it is running
+    "paused",
+    "stuck",
     "completed",
     "failed",
     "cancelled",
@@ -42,6 +45,8 @@ TickStatus = Literal[
     "refused",  # it could not be started
 ]
 OPEN = ("queued", "starting", "running")
+STANDING = ("waiting", "paused", "stuck")  # how what runs may stand
+NOT_OVER = ("planned", *OPEN, *STANDING)
 CANCELLED = "the backfill was cancelled"
 BackfillStatus = Literal["running", "paused", "cancelled", "done"]
 BackfillWish = Literal["pause", "resume", "cancel"]
@@ -121,7 +126,7 @@ class TickStore(Protocol):
         """
 
     async def ticks(self, owner: str, limit: int = 100, before: int | None = None) -> Sequence[Tick]:
-        """Ticks of a schedule or a backfill, the newest first."""
+        """Ticks of a schedule or a backfill, the newest first; one that runs stands as its execution does."""
 
     async def open_ticks(self, owner: str | None = None) -> Sequence[Tick]:
         """Ticks that are queued, starting or running, the oldest first."""
@@ -129,7 +134,7 @@ class TickStore(Protocol):
     async def ended_ticks(self) -> Sequence[Tick]:
         """Ticks that are running by what is noted, and whose execution is over: with how it ended."""
 
-    async def waiting_ticks(self, owner: str, limit: int) -> Sequence[Tick]:
+    async def planned_ticks(self, owner: str, limit: int) -> Sequence[Tick]:
         """Ticks of a backfill whose turn has not come, the oldest first."""
 
     async def note_tick(self, name: str, tick: int, execution: str | None, error: str | None) -> None:
@@ -153,7 +158,7 @@ class TickStore(Protocol):
     async def move_backfill(
         self, backfill_id: str, expected: Sequence[BackfillStatus], status: BackfillStatus
     ) -> bool:
-        """Change how a backfill stands; one that is cancelled has no waiting ticks afterwards."""
+        """Change how a backfill stands; one that is cancelled has no planned ticks afterwards."""
 
 
 def schedule_owner(name: str) -> str:
@@ -194,7 +199,7 @@ def plan_facts(planned: PlannedBackfill) -> JsonObject:
 
 def over(counts: Mapping[str, int]) -> int:
     """How many ticks are over."""
-    return sum(number for status, number in counts.items() if status not in ("waiting", *OPEN))
+    return sum(number for status, number in counts.items() if status not in NOT_OVER)
 
 
 def unknown_backfill(backfill_id: str) -> NotFound:

@@ -66,6 +66,7 @@ class Bucket(msgspec.Struct):
     completed: int
     failed: int
     cancelled: int
+    waiting: int
     active: int
 
 

@@ -104,6 +104,20 @@ async def test_how_an_execution_ended_is_known_of_its_tick(store: Store, clock: 
     assert (ended.tick, ended.status, ended.execution) == (0, "failed", over)
 
 
+async def test_a_tick_that_runs_is_told_to_readers_as_its_execution_stands(store: Store) -> None:
+    waits = await begin(store, 1, status="waiting")
+    held = await begin(store, 2, status="paused")
+    runs = await begin(store, 3)
+    executions = (waits, held, runs, "gone")
+    given = [replace(tick(n, "running", "backfill/b"), execution=one) for n, one in enumerate(executions)]
+    await store.put_backfill(backfill(), [*given, tick(9, "planned", "backfill/b")])
+    told = await store.ticks("backfill/b")
+    assert [one.status for one in told] == ["planned", "running", "running", "paused", "waiting"]
+    counts = (await store.backfill("b")).counts
+    assert counts == {"planned": 1, "running": 2, "paused": 1, "waiting": 1}
+    assert [one.status for one in await store.open_ticks()] == ["running"] * 4, "what is done about them"
+
+
 async def test_a_deleted_schedule_has_no_ticks(store: Store) -> None:
     await scheduled(store)
     await store.advance_schedule("s", 1, Fired(2, 1), [tick(1)])
@@ -121,19 +135,19 @@ async def test_what_the_last_tick_started_is_noted_with_its_schedule(store: Stor
 
 
 async def test_a_backfill_is_kept_with_its_ticks_and_counts_them(store: Store) -> None:
-    waiting = [tick(number, "waiting", "backfill/b") for number in (1, 2)]
-    await store.put_backfill(backfill(), waiting)
+    planned = [tick(number, "planned", "backfill/b") for number in (1, 2)]
+    await store.put_backfill(backfill(), planned)
     kept = await store.backfill("b")
-    assert kept == replace(backfill(), counts={"waiting": 2})
+    assert kept == replace(backfill(), counts={"planned": 2})
     assert list(await store.backfills()) == [kept]
     assert list(await store.running_backfills()) == [backfill()]
-    assert [one.tick for one in await store.waiting_ticks("backfill/b", 1)] == [1]
+    assert [one.tick for one in await store.planned_ticks("backfill/b", 1)] == [1]
     with pytest.raises(NotFound, match="'no'"):
         await store.backfill("no")
 
 
 async def test_a_backfill_changes_only_from_what_was_expected(store: Store) -> None:
-    await store.put_backfill(backfill(), [tick(1, "running", "backfill/b"), tick(2, "waiting", "backfill/b")])
+    await store.put_backfill(backfill(), [tick(1, "running", "backfill/b"), tick(2, "planned", "backfill/b")])
     assert await store.move_backfill("b", ["running"], "paused")
     assert not await store.move_backfill("b", ["running"], "paused")
     assert await store.running_backfills() == []

@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
+from noetl.errors import NotFound
 from noetl.ports.store import Summary
 from noetl.ports.tick import (
     BACKFILLS_KEPT,
@@ -52,7 +54,16 @@ class MemoryTicks:
 
     async def ticks(self, owner: str, limit: int = 100, before: int | None = None) -> Sequence[Tick]:
         own = [tick for tick in self._of(owner) if before is None or tick.tick < before]
-        return [replace(tick) for tick in own[:limit]]
+        return [replace(tick, status=await self._standing(tick)) for tick in own[:limit]]
+
+    async def _standing(self, tick: Tick) -> TickStatus:
+        """How a tick stands; one that runs as its execution does."""
+        if tick.status != "running" or tick.execution is None:
+            return tick.status
+        with suppress(NotFound):
+            status = (await self.newest(tick.execution)).status
+            return "running" if status == "pending" else status
+        return tick.status
 
     async def open_ticks(self, owner: str | None = None) -> Sequence[Tick]:
         found = [tick for tick in self._ticks.values() if tick.status in OPEN and owner in (None, tick.owner)]
@@ -67,9 +78,9 @@ class MemoryTicks:
                     ended.append(replace(tick, status=summary.status))
         return ended
 
-    async def waiting_ticks(self, owner: str, limit: int) -> Sequence[Tick]:
-        waiting = [tick for tick in reversed(self._of(owner)) if tick.status == "waiting"]
-        return [replace(tick) for tick in waiting[:limit]]
+    async def planned_ticks(self, owner: str, limit: int) -> Sequence[Tick]:
+        planned = [tick for tick in reversed(self._of(owner)) if tick.status == "planned"]
+        return [replace(tick) for tick in planned[:limit]]
 
     async def move_tick(self, tick: Tick, expected: TickStatus) -> bool:
         kept = self._ticks.get((tick.owner, tick.tick))
@@ -94,14 +105,15 @@ class MemoryTicks:
     async def backfill(self, backfill_id: str) -> Backfill:
         if backfill_id not in self._backfills:
             raise unknown_backfill(backfill_id)
-        return self._counted(self._backfills[backfill_id])
+        return await self._counted(self._backfills[backfill_id])
 
-    def _counted(self, backfill: Backfill) -> Backfill:
-        counts = Counter(tick.status for tick in self._of(backfill_owner(backfill.id)))
+    async def _counted(self, backfill: Backfill) -> Backfill:
+        ticks = self._of(backfill_owner(backfill.id))
+        counts = Counter([await self._standing(tick) for tick in ticks])
         return replace(backfill, counts=dict(counts))
 
     async def backfills(self) -> Sequence[Backfill]:
-        return [self._counted(one) for one in self._newest_first()]
+        return [await self._counted(one) for one in self._newest_first()]
 
     async def running_backfills(self) -> Sequence[Backfill]:
         return [replace(one) for one in reversed(self._newest_first()) if one.status == "running"]
@@ -114,6 +126,6 @@ class MemoryTicks:
             return False
         backfill.status = status
         if status == "cancelled":
-            for tick in await self.waiting_ticks(backfill_owner(backfill_id), len(self._ticks)):
-                await self.move_tick(replace(tick, status="cancelled", why=CANCELLED), "waiting")
+            for tick in await self.planned_ticks(backfill_owner(backfill_id), len(self._ticks)):
+                await self.move_tick(replace(tick, status="cancelled", why=CANCELLED), "planned")
         return True

@@ -9,8 +9,12 @@ delete from ticks where owner = $1 and status not in ('queued', 'starting', 'run
   and tick <= (select tick from ticks where owner = $1 order by tick desc offset $2::bigint limit 1)
 
 -- name: ticks
-select owner, tick, status, execution, why, at from ticks
-where owner = $1 and ($2::bigint is null or tick < $2) order by tick desc limit $3
+select owner, tick, status, execution, why, at,
+  case when t.status = 'running' then (
+    select n.status from executions e join executions n on n.id = coalesce(
+      (select max(c.id) from executions c where c.chain = coalesce(e.chain, e.execution_id)), e.id)
+    where e.execution_id = t.execution) end
+from ticks t where owner = $1 and ($2::bigint is null or tick < $2) order by tick desc limit $3
 
 -- name: open_ticks
 select owner, tick, status, execution, why, at from ticks
@@ -23,7 +27,7 @@ join executions n on n.id = coalesce(
   (select max(c.id) from executions c where c.chain = coalesce(e.chain, e.execution_id)), e.id)
 where t.status = 'running' and n.ended_at is not null
 
--- name: waiting_ticks
+-- name: planned_ticks
 select owner, tick, status, execution, why, at from ticks
 where owner = $1 and status = 'waiting' order by tick limit $2
 
@@ -32,7 +36,13 @@ update ticks set status = $4, execution = coalesce($5, execution), why = $6, at 
 where owner = $1 and tick = $2 and status = $3 returning 1
 
 -- name: tick_counts
-select status, count(*) from ticks where owner = $1 group by status
+select status, standing, count(*) from (
+  select t.status, case when t.status = 'running' then (
+      select n.status from executions e join executions n on n.id = coalesce(
+        (select max(c.id) from executions c where c.chain = coalesce(e.chain, e.execution_id)), e.id)
+      where e.execution_id = t.execution) end as standing
+  from ticks t where owner = $1) as counted
+group by status, standing
 
 -- name: put_backfill
 insert into backfills (id, status, created_at, body) values ($1, $2, $3, $4) returning 1
@@ -64,6 +74,6 @@ delete from ticks where owner = $1
 update backfills set status = $3
 where id = $1 and status in (select jsonb_array_elements_text($2::jsonb)) returning 1
 
--- name: cancel_waiting
+-- name: cancel_planned
 update ticks set status = 'cancelled', why = 'the backfill was cancelled', at = $2
 where owner = $1 and status = 'waiting'

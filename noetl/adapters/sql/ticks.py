@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -69,11 +69,12 @@ class SqlTicks(ABC):
     async def ended_ticks(self) -> Sequence[Tick]:
         return [_tick(row) for row in await self._rows("ended_ticks")]
 
-    async def waiting_ticks(self, owner: str, limit: int) -> Sequence[Tick]:
-        return [_tick(row) for row in await self._rows("waiting_ticks", owner, limit)]
+    async def planned_ticks(self, owner: str, limit: int) -> Sequence[Tick]:
+        return [_tick(row) for row in await self._rows("planned_ticks", owner, limit)]
 
     async def move_tick(self, tick: Tick, expected: TickStatus) -> bool:
-        values = (tick.owner, tick.tick, expected, tick.status, tick.execution, tick.why)
+        moves = (_stored(expected), _stored(tick.status))
+        values = (tick.owner, tick.tick, *moves, tick.execution, tick.why)
         return bool(await self._write("move_tick", *values, await self.clock()))
 
     async def note_tick(self, name: str, tick: int, execution: str | None, error: str | None) -> None:
@@ -101,22 +102,37 @@ class SqlTicks(ABC):
 
     async def _read_backfill(self, row: Record) -> Backfill:
         backfill_id, status, body = row
-        rows = await self._rows("tick_counts", backfill_owner(backfill_id))
-        counts = {row[0]: row[1] for row in rows}
+        counts: dict[str, int] = {}
+        for stored, standing, number in await self._rows("tick_counts", backfill_owner(backfill_id)):
+            seen = _status(stored, standing)
+            counts[seen] = counts.get(seen, 0) + number
         return msgspec.structs.replace(msgspec.json.decode(body, type=Backfill), status=status, counts=counts)
 
     async def move_backfill(
         self, backfill_id: str, expected: Sequence[BackfillStatus], status: BackfillStatus
     ) -> bool:
         moved = Call("move_backfill", (backfill_id, msgspec.json.encode(list(expected)).decode(), status))
-        cancel = Call("cancel_waiting", (backfill_owner(backfill_id), await self.clock()))
+        cancel = Call("cancel_planned", (backfill_owner(backfill_id), await self.clock()))
         return bool(await self._together(moved, [cancel] if status == "cancelled" else []))
 
 
 def _add(tick: Tick) -> Call:
-    return Call("add_tick", (tick.owner, tick.tick, tick.status, tick.execution, tick.why, tick.at))
+    return Call("add_tick", (tick.owner, tick.tick, _stored(tick.status), tick.execution, tick.why, tick.at))
 
 
 def _tick(row: Record) -> Tick:
-    owner, moment, status, execution, why, at = row
+    owner, moment, stored, execution, why, at, *standing = row
+    status = _status(stored, standing[0] if standing else None)
     return Tick(owner=owner, tick=moment, status=status, execution=execution, why=why, at=at)
+
+
+def _stored(status: TickStatus) -> str:
+    """What is written: servers of an older release start what they find `waiting`."""
+    return "waiting" if status == "planned" else status
+
+
+def _status(stored: str, standing: str | None) -> TickStatus:
+    """How a tick stands, given also how the execution of one that runs does."""
+    if standing is not None and standing != "pending":
+        return cast(TickStatus, standing)
+    return "planned" if stored == "waiting" else cast(TickStatus, stored)

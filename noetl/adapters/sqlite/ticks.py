@@ -1,5 +1,10 @@
 """The statements about ticks and backfills on SQLite. Text only: nothing is executed here."""
 
+_STANDING = (  # how the execution stands that a tick runs, or what went on from it
+    "CASE WHEN t.status = 'running' THEN (SELECT n.status FROM executions e JOIN executions n ON n.id = "
+    "coalesce((SELECT max(c.id) FROM executions c WHERE c.chain = coalesce(e.chain, e.execution_id)), e.id) "
+    "WHERE e.execution_id = t.execution) END"
+)
 TICKS_SQL = {
     "add_tick": (
         "INSERT INTO ticks (owner, tick, status, execution, why, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6) "
@@ -10,8 +15,8 @@ TICKS_SQL = {
         "tick <= (SELECT tick FROM ticks WHERE owner = ?1 ORDER BY tick DESC LIMIT 1 OFFSET ?2)"
     ),
     "ticks": (
-        "SELECT owner, tick, status, execution, why, at FROM ticks WHERE owner = ?1 AND (?2 IS NULL "
-        "OR tick < ?2) ORDER BY tick DESC LIMIT ?3"
+        f"SELECT owner, tick, status, execution, why, at, {_STANDING} FROM ticks t WHERE owner = ?1 AND (?2 "
+        "IS NULL OR tick < ?2) ORDER BY tick DESC LIMIT ?3"
     ),
     "open_ticks": (
         "SELECT owner, tick, status, execution, why, at FROM ticks WHERE status IN ('queued', "
@@ -23,7 +28,7 @@ TICKS_SQL = {
         "executions c WHERE c.chain = coalesce(e.chain, e.execution_id)), e.id) WHERE t.status = "
         "'running' AND n.ended_at IS NOT NULL"
     ),
-    "waiting_ticks": (
+    "planned_ticks": (
         "SELECT owner, tick, status, execution, why, at FROM ticks WHERE owner = ?1 AND status = "
         "'waiting' ORDER BY tick LIMIT ?2"
     ),
@@ -31,7 +36,9 @@ TICKS_SQL = {
         "UPDATE ticks SET status = ?4, execution = coalesce(?5, execution), why = ?6, at = ?7 WHERE "
         "owner = ?1 AND tick = ?2 AND status = ?3 RETURNING 1"
     ),
-    "tick_counts": "SELECT status, count(*) FROM ticks WHERE owner = ?1 GROUP BY status",
+    "tick_counts": (
+        f"SELECT status, {_STANDING} AS standing, count(*) FROM ticks t WHERE owner = ?1 GROUP BY 1, 2"
+    ),
     "put_backfill": (
         "INSERT INTO backfills (id, status, created_at, body) VALUES (?1, ?2, ?3, ?4) RETURNING 1"
     ),
@@ -57,7 +64,7 @@ TICKS_SQL = {
         "UPDATE backfills SET status = ?3 WHERE id = ?1 AND status IN (SELECT value FROM "
         "json_each(?2)) RETURNING 1"
     ),
-    "cancel_waiting": (
+    "cancel_planned": (
         "UPDATE ticks SET status = 'cancelled', why = 'the backfill was cancelled', at = ?2 WHERE "
         "owner = ?1 AND status = 'waiting'"
     ),

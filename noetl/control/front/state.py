@@ -1,7 +1,7 @@
 """An execution as its readers see it: how it stands, where its tokens and runs are, what waits for what."""
 
 from noetl.control.log_rows import error_fields, failure_fields, outcome_of, referenced
-from noetl.core.deciding.waiting_status import status_of
+from noetl.core.deciding.waiting_status import status_of, step_statuses, waiting_runs
 from noetl.core.event import iso
 from noetl.core.state import Parked, Run, State, Token
 from noetl.ports.answers import (
@@ -35,6 +35,7 @@ def moments(summary: Summary) -> Moments:
 
 def whole_state(state: State, last: int) -> StateAnswer:
     """Everything about a state that a reader may ask: scopes, tokens, runs and what waits."""
+    statuses = step_statuses(state)
     return {
         "execution_id": state.execution_id,
         "seq": state.seq,
@@ -42,7 +43,7 @@ def whole_state(state: State, last: int) -> StateAnswer:
         "status": status_of(state),
         "ctx": referenced(state.ctx),
         "workload": referenced(state.workload),
-        "steps": {name: {"runs": step.runs, "status": step.status} for name, step in state.steps.items()},
+        "steps": {name: {"runs": step.runs, "status": statuses[name]} for name, step in state.steps.items()},
         "tokens": [_token(token) for token in state.tokens.values()],
         "runs": _runs(state),
         "failures": failure_fields(state),
@@ -63,11 +64,12 @@ def _runs(state: State) -> list[RunStanding]:
     for lease in state.leases.values():
         if lease.out:
             out.setdefault(lease.run, set()).update([lease.worker] if lease.worker is not None else [])
-    return [_run(run, out.get(run.id)) for run in state.runs.values()]
+    waits = waiting_runs(state)
+    return [_run(run, out.get(run.id), waits=run.id in waits) for run in state.runs.values()]
 
 
-def _run(run: Run, workers: set[str] | None) -> RunStanding:
-    """A run: `waiting` for something outside, `running` in a worker's hands, else `queued`."""
+def _run(run: Run, workers: set[str] | None, *, waits: bool) -> RunStanding:
+    """A run: `waiting` for something outside, `running` in the hands of a worker or a child, else `queued`."""
     waiting: list[Waiting] = [
         {"address": address, "task": parked.label, "for": _waits_for(parked)}
         for address, parked in run.parked.items()
@@ -76,7 +78,7 @@ def _run(run: Run, workers: set[str] | None) -> RunStanding:
     fields: RunStanding = {
         "id": run.id,
         "step": run.step,
-        "status": "running" if workers is not None else "waiting" if waiting else "queued",
+        "status": "waiting" if waits else "running" if workers is not None or waiting else "queued",
         "scheduled_at": iso(run.scheduled_at),
         "started_at": _iso(run.started_at),
         "workers": sorted(workers or ()),

@@ -1,4 +1,4 @@
-"""Whether an execution waits: nothing of it runs, and all that is left waits for something outside.
+"""Whether an execution waits, and which of its steps do: nothing of it runs, and all that is left waits for something outside.
 
 A time, a signal, an approval, or a child that waits itself. Told from the state; nothing is decided here.
 """
@@ -12,14 +12,33 @@ def status_of(state: State) -> str:
     return "waiting" if state.status == "running" and _waits(state) else state.status
 
 
+def waiting_runs(state: State) -> set[str]:
+    """The runs that have not ended and wait for something outside."""
+    leases = _leases(state)
+    return {run.id for run in state.runs.values() if _run_waits(run, leases.get(run.id, []))}
+
+
+def step_statuses(state: State) -> dict[str, str]:
+    """How each step stands: it waits when each of its runs that have not ended does."""
+    waits = waiting_runs(state)
+    runs = {run.step for run in state.runs.values() if run.id not in waits}
+    waiting = {state.runs[run].step for run in waits} - runs
+    return {name: "waiting" if name in waiting else step.status for name, step in state.steps.items()}
+
+
 def _waits(state: State) -> bool:
     """Whether every run waits; a token that is held waits for one of them."""
+    if any(lease.out and state.runs[lease.run].loop is None for lease in state.leases.values()):
+        return False  # what most executions do
+    leases = _leases(state)
+    return bool(state.runs) and all(_run_waits(run, leases.get(run.id, [])) for run in state.runs.values())
+
+
+def _leases(state: State) -> dict[str, list[Lease]]:
     leases: dict[str, list[Lease]] = {}
     for lease in state.leases.values():
-        if lease.out and state.runs[lease.run].loop is None:
-            return False  # what most executions do
         leases.setdefault(lease.run, []).append(lease)
-    return bool(state.runs) and all(_run_waits(run, leases.get(run.id, [])) for run in state.runs.values())
+    return leases
 
 
 def _run_waits(run: Run, leases: list[Lease]) -> bool:

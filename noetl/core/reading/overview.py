@@ -18,10 +18,11 @@ def throughput(counted: Iterable[tuple[str, int, int]], now: int, span_ms: int) 
     width = span_ms // BUCKETS
     first = now - span_ms
     counts = dict.fromkeys(STATUSES, 0)
-    buckets = [dict.fromkeys((*sorted(ENDED), "active"), 0) for _ in range(BUCKETS)]
+    buckets = [dict.fromkeys((*sorted(ENDED), "waiting", "active"), 0) for _ in range(BUCKETS)]
     for status, part, number in counted:
         counts[status] += number
-        buckets[min(part, BUCKETS - 1)][status if status in ENDED else "active"] += number
+        told = status if status in ENDED or status == "waiting" else "active"
+        buckets[min(part, BUCKETS - 1)][told] += number
     rows = [{"at": iso(first + place * width), **bucket} for place, bucket in enumerate(buckets)]
     return {"since": iso(first), "bucket_ms": width, "buckets": rows, "counts": counts}
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noetl.core import event_data
+from noetl.core.deciding.waiting_status import status_of, waiting_runs
 from noetl.core.event import TERMINAL, Event, iso, step_of
 from noetl.core.fold import evolve
 from noetl.core.reading import views
@@ -157,13 +158,14 @@ class Progress:
     def view(self) -> views.ProgressAnswer:
         """The graph's colours, counts and tokens."""
         state = self.state
+        waits = self.waiting_runs()
         return {
             "execution_id": state.execution_id,
             "seq": state.seq,
             "at": iso(self._ts),
-            "status": state.status,
+            "status": status_of(state),
             "history": self._history,
-            "steps": {name: self._step_view(name, step) for name, step in self._steps.items()},
+            "steps": {name: self._step_view(name, step, waits) for name, step in self._steps.items()},
             "arcs": [_arc_view(source, order, arc) for (source, order), arc in self._arcs.items()],
             "refused": list(self._refusals),
             "tokens": [self._token_view(token) for token in state.tokens],
@@ -171,11 +173,15 @@ class Progress:
             "error": state.error,
         }
 
-    def _step_view(self, name: str, step: _Step) -> views.StepProgress:
+    def waiting_runs(self) -> set[str]:
+        """The runs that have not ended and wait."""
+        return waiting_runs(self.state)
+
+    def _step_view(self, name: str, step: _Step, waits: set[str]) -> views.StepProgress:
         live = [run for run in self.state.runs.values() if run.step == name]
         loops = [run.loop for run in live if run.loop is not None]
         return {
-            "status": _status(step, live),
+            "status": _status(step, live, waits),
             "runs": step.runs,
             "running": len(live),
             "done": step.done,
@@ -214,10 +220,10 @@ class Progress:
         ]
 
 
-def _status(step: _Step, live: list[Run]) -> str:
+def _status(step: _Step, live: list[Run], waits: set[str]) -> str:
     if not live:
         return "refused" if not step.runs and step.refused else step.last
-    if all(run.parked and all(p.output is None for p in run.parked.values()) for run in live):
+    if all(run.id in waits for run in live):
         return "waiting"
     started = any(run.started_at is not None for run in live)
     return "running" if started else "queued"

@@ -4,7 +4,7 @@ One pass over the log, event by event. Loops are kept as counts over time, not t
 each of them. What a run may hold here is bounded, and says how much was left out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -166,8 +166,8 @@ class Timeline:
             if line.ended is not None
         ]
 
-    def view(self) -> TimelineAnswer:
-        """All runs in the order they were scheduled."""
+    def view(self, waits: Set[str] = frozenset()) -> TimelineAnswer:
+        """All runs in the order they were scheduled; `waits`: those that have not ended and wait."""
         first = self._first or 0
         return {
             "from": iso(first),
@@ -175,7 +175,7 @@ class Timeline:
             "ended": self._ended,
             "critical": self.critical(),
             "left_out": self._left_out,
-            "runs": [_line_view(line) for line in self._lines.values()],
+            "runs": [_line_view(line, line.run in waits) for line in self._lines.values()],
         }
 
 
@@ -197,12 +197,12 @@ def _end(line: _Line) -> int:
     return line.scheduled if line.ended is None else line.ended
 
 
-def _line_view(line: _Line) -> RunLine:
+def _line_view(line: _Line, waits: bool) -> RunLine:
     fields: RunLine = {
         "run": line.run,
         "step": line.step,
         "from": line.sources,
-        "status": line.status,
+        "status": "waiting" if waits else line.status,
         "worker": line.worker,
         "scheduled": line.scheduled,
         "started": line.started,

@@ -199,7 +199,8 @@ async def data(request: Request, execution_id: ExecutionId, at: At = None) -> Re
 @router.get("/executions/{execution_id}/timeline", **describe("read", {200: TimelineAnswer}, problems=(404,)))
 async def timeline(request: Request, execution_id: ExecutionId) -> Response:
     """Runs, tasks, attempts and waits on a time axis, and the critical path."""
-    return reply((await _reading(request, execution_id)).timeline.view())
+    reading = await _reading(request, execution_id)
+    return reply(reading.timeline.view(reading.progress.waiting_runs()))
 
 
 @router.get("/executions/{execution_id}/loops", **describe("read", {200: LoopRuns}, problems=(404,)))

@@ -48,7 +48,7 @@ def past() -> Past:
 
 async def test_ticks_are_started_so_many_at_a_time_each_for_its_own_tick(past: Past) -> None:
     backfill = await past.add(parallel=2, workload={"n": 1})
-    assert (backfill.total, backfill.counts) == (5, {"waiting": 5})
+    assert (backfill.total, backfill.counts) == (5, {"planned": 5})
     for done in range(5):
         await past.round()
         running = await past.running()
@@ -96,11 +96,11 @@ async def test_servers_that_look_at_once_start_each_tick_once_and_no_more_than_a
 
 async def test_a_server_that_is_killed_before_it_started_a_tick_loses_nothing(past: Past) -> None:
     backfill = await past.add()
-    waiting = (await past.store.waiting_ticks(f"backfill/{backfill.id}", 1))[0]
-    waiting.status = "starting"
-    assert await past.store.move_tick(waiting, "waiting")  # and the process is gone
+    planned = (await past.store.planned_ticks(f"backfill/{backfill.id}", 1))[0]
+    planned.status = "starting"
+    assert await past.store.move_tick(planned, "planned")  # and the process is gone
     await past.server().fire_schedules()
-    assert [asked.idempotency_key for asked in past.asked] == [f"backfill/p/{iso(waiting.tick)}"]
+    assert [asked.idempotency_key for asked in past.asked] == [f"backfill/p/{iso(planned.tick)}"]
 
 
 async def test_a_paused_backfill_starts_nothing_until_it_is_resumed(past: Past) -> None:
@@ -134,7 +134,7 @@ async def test_a_tick_that_cannot_start_does_not_hold_up_the_others(past: Past) 
     await past.round()
     await past.round()
     counts = (await past.backfills.backfill(backfill.id)).counts
-    assert counts == {"refused": 1, "running": 1, "waiting": 3}
+    assert counts == {"refused": 1, "running": 1, "planned": 3}
 
 
 async def test_a_dry_run_tells_the_ticks_and_keeps_nothing(past: Past) -> None:

@@ -312,7 +312,7 @@ async def test_a_backfill_is_planned_made_paused_and_cancelled(server: Served) -
     assert (await client.get("/api/v1/backfills")).json()["items"] == []
     made = (await client.post("/api/v1/backfills", json=body)).json()
     place = f"/api/v1/backfills/{made['id']}"
-    assert (made["total"], made["counts"], made["status"]) == (3, {"waiting": 3}, "running")
+    assert (made["total"], made["counts"], made["status"]) == (3, {"planned": 3}, "running")
     assert (await client.post(f"{place}/pause")).json()["status"] == "paused"
     assert (await client.post(f"{place}/pause")).status_code == 409
     assert (await client.post(f"{place}/resume")).json()["status"] == "running"

@@ -5,6 +5,7 @@ type Tone = 'running' | 'done' | 'failed' | 'held' | 'waiting' | 'stuck' | 'idle
 
 const TONES: Record<string, Tone> = {
   pending: 'idle',
+  planned: 'idle',
   queued: 'idle',
   idle: 'idle',
   cancelled: 'idle',

@@ -15,11 +15,12 @@ SPAN = 48 * HOUR
 
 def test_executions_are_counted_by_status_and_by_when_they_ended():
     counted = [("completed", 47, 1), ("failed", 47, 1), ("running", BUCKETS, 1), ("cancelled", 0, 1)]
+    counted.append(("waiting", 47, 2))
     told = throughput(counted, 100 * HOUR, SPAN)
     assert told["counts"] == {
         "pending": 0,
         "running": 1,
-        "waiting": 0,
+        "waiting": 2,
         "paused": 0,
         "completed": 1,
         "failed": 1,
@@ -32,6 +33,7 @@ def test_executions_are_counted_by_status_and_by_when_they_ended():
         "cancelled": 0,
         "completed": 1,
         "failed": 1,
+        "waiting": 2,
         "active": 1,
     }
     assert told["buckets"][0]["cancelled"] == 1

@@ -85,7 +85,18 @@ function BackfillRow({ item }: { item: Backfill }) {
   )
 }
 
-const ORDER = ['completed', 'failed', 'refused', 'cancelled', 'running', 'starting', 'waiting']
+const ORDER = [
+  'completed',
+  'failed',
+  'refused',
+  'cancelled',
+  'stuck',
+  'paused',
+  'waiting',
+  'running',
+  'starting',
+  'planned',
+]
 
 /** How many of its ticks stand how, as a bar and in words. */
 function Progress({ item }: { item: Backfill }) {
@@ -95,7 +106,7 @@ function Progress({ item }: { item: Backfill }) {
     <>
       <span className="flex h-2 overflow-hidden rounded-sm bg-sunken" role="img" aria-label={text}>
         {parts
-          .filter((status) => status !== 'waiting')
+          .filter((status) => status !== 'planned')
           .map((status) => (
             <span
               key={status}

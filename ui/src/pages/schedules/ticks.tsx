@@ -13,7 +13,7 @@ const SHAPES: Record<string, string> = {
   queued: 'h-2.5',
   refused: 'h-1.5',
   replaced: 'h-2.5',
-  waiting: 'h-1.5',
+  planned: 'h-1.5',
 }
 
 function TickMark({ tick }: { tick: Tick }) {
