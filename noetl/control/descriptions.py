@@ -1,4 +1,7 @@
-"""What registered playbooks say of themselves: their description and labels, read from a text once."""
+"""What registered playbooks say of themselves, read from a text once.
+
+Their description and labels, and how long one should take.
+"""
 
 import asyncio
 from collections import OrderedDict
@@ -6,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 
+from noetl.dsl.build import span_s
 from noetl.dsl.yaml.source import parse
 from noetl.dsl.yaml.tree import Map
 from noetl.ports.store import PlaybookText
@@ -13,25 +17,33 @@ from noetl.ports.store import PlaybookText
 KEPT = 4096
 LABELS_MOST = 20  # of one playbook
 LABEL_CHARS = 100  # of a key or a value
+SAID = ("description", "labels", "sla")  # a text without these words need not be read
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a text says that it does, if it does, and the labels that it gave itself."""
+    """What a text says that it does, if it does, the labels that it gave itself, and when one is late."""
 
     description: str | None = None
     labels: dict[str, str] = field(default_factory=dict)
+    expected_ms: int | None = None
 
 
 def said_by(text: str) -> Said:
     """What a text says of itself."""
-    tree = parse(text).tree if "description" in text or "labels" in text else None
-    metadata = tree.get("metadata") if isinstance(tree, Map) else None
-    if not isinstance(metadata, Map):
-        return Said()
-    description = metadata.get("description")
+    tree = parse(text).tree if any(word in text for word in SAID) else None
+    description = _at(tree, "metadata", "description")
     told = str(description).strip() or None if isinstance(description, str) else None
-    return Said(told, _labels(metadata.get("labels")))
+    expected = _at(tree, "executor", "spec", "policy", "sla", "expected")
+    expected_s = span_s(expected) if isinstance(expected, str | int | float) else None
+    expected_ms = None if expected_s is None else int(expected_s * 1000)
+    return Said(told, _labels(_at(tree, "metadata", "labels")), expected_ms)
+
+
+def _at(node: object, *keys: str) -> object:
+    for key in keys:
+        node = node.get(key) if isinstance(node, Map) else None
+    return node
 
 
 def _labels(node: object) -> dict[str, str]:
@@ -57,6 +69,15 @@ class Descriptions:
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, Said] = OrderedDict()
+
+    def known(self, digest: str) -> Said | None:
+        """What a text says, if it was read lately."""
+        return self._known.get(digest)
+
+    async def read(self, entry: PlaybookText) -> Said:
+        """What a text says."""
+        await self.tell([entry])
+        return self._known[entry.hash]
 
     async def tell(self, entries: Iterable[PlaybookText]) -> list[PlaybookText]:
         """The entries, each with what it says; texts that are new are read beside the loop."""

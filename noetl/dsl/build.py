@@ -66,7 +66,7 @@ def _executor(node: Map) -> model.Executor:
         pool=_text(spec.get("pool")),
         trace=_choice(playbook.EXECUTOR_SPEC, spec, "trace"),
         timeout=spec.get("timeout"),
-        expected_s=_span_s(_map(_map(spec.get("policy")).get("sla")).get("expected")),
+        expected_s=span_s(_map(_map(spec.get("policy")).get("sla")).get("expected")),
         spec=_rest(spec, _EXECUTOR_OWN),
         node=node,
     )
@@ -133,7 +133,8 @@ def _emit(value: Json) -> model.Emit | None:
     return model.Emit(tuple(_texts(events)), tuple(_texts(to)))
 
 
-def _span_s(value: Json) -> float | None:
+def span_s(value: Json) -> float | None:
+    """A span of time as authors write it, in seconds."""
     if isinstance(value, str) and re.fullmatch(SPAN_PATTERN, value):
         return int(value[:-1]) * UNITS_S[value[-1]]
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

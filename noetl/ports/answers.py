@@ -91,6 +91,8 @@ class ExecutionAnswer(ExecutionOutcome, Moments, RequestFields):
 
     log: str | None
     stuck: NotRequired[StuckAnswer]
+    expected_ms: NotRequired[int]  # how long one should take, where its playbook says so
+    late_at: NotRequired[Moment]  # when it has taken longer than that
 
 
 class BriefError(TypedDict):
@@ -120,6 +122,9 @@ class ExecutionItem(TypedDict):
     failed_iterations: int
     by: str | None  # who asked for it: a token's name, `schedule …`, `trigger …`, `parent`
     error: BriefError | None
+    labels: dict[str, str]  # of its playbook
+    expected_ms: int | None  # how long one should take, by its playbook
+    late_at: Moment | None  # when it has taken longer than that
 
 
 _From = TypedDict("_From", {"from": str | None})

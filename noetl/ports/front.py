@@ -158,6 +158,9 @@ def execution_row(item: Summary, now: int) -> answers.ExecutionItem:
         "failed_iterations": (counts or {}).get("failed_iterations", 0),
         "by": item.requested_by,
         "error": _brief(told.error),
+        "labels": item.labels,
+        "expected_ms": item.expected_ms,
+        "late_at": iso(item.late_at) if item.late_at is not None else None,
     }
 
 

@@ -57,6 +57,10 @@ class Summary(msgspec.Struct, omit_defaults=True):
     continued_from: str | None = None  # the execution whose log had become long, where this one goes on
     continued_as: str | None = None  # the one that goes on, once this one's log had become long
     chain: str | None = None  # the first of all that went on from one another; None for that one itself
+    # What no store keeps, and a front tells from the playbook:
+    labels: dict[str, str] = {}
+    expected_ms: int | None = None  # how long one should take
+    late_at: int | None = None  # when it has taken longer
 
 
 class Stuck(msgspec.Struct, omit_defaults=True):

@@ -317,6 +317,16 @@ workflow:
 """
 )
 
+LATE = (
+    HEAD
+    + """\
+metadata: {name: late, path: ui/late, description: It should be over by now, labels: {team: ops, tier: gold}}
+executor: {spec: {policy: {sla: {expected: 1s}}}}
+workflow:
+  - {step: ask, tool: {kind: wait, input: {signal: go}}}
+"""
+)
+
 TYPED = (
     HEAD
     + """\
@@ -405,6 +415,7 @@ BOOKS = {
     "flawed": FLAWED,
     "prices": PRICES,
     "typed": TYPED,
+    "late": LATE,
     "rows": ROWS,
     "starved": STARVED,
     "cut_off": CUT_OFF,

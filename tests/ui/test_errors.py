@@ -78,6 +78,10 @@ def test_what_waits_has_its_own_word_everywhere(server: Server, page: Page) -> N
     page.goto(f"/executions/{execution_id}")
     expect(page.locator("header [data-status]").first).to_have_attribute("data-status", "waiting")
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    found = server.get(f"/executions/{execution_id}")
+    assert found["steps"]["ask"]["status"] == "waiting"
+    runs = {run["run"]: run["status"] for run in server.get(f"/executions/{execution_id}/timeline")["runs"]}
+    assert runs["ask.1"] == "waiting"
     page.goto("/executions?status=waiting")
     expect(page.locator(f"[title='{execution_id}']")).to_be_visible()
     expect(page.get_by_label("Status", exact=True)).to_have_value("waiting")

@@ -144,6 +144,34 @@ def test_a_held_token_is_marked_and_an_approval_lets_it_go_on_live(server: Serve
     assert outputs["ask.1"] == {"approved": True, "by": "operator"}
 
 
+def test_what_takes_longer_than_its_playbook_expects_is_marked_while_one_looks(
+    server: Server, page: Page
+) -> None:
+    execution_id = server.start("late")
+    page.goto(f"/executions/{execution_id}")
+    expect(page.locator("header [data-late]")).to_contain_text("late by")
+    page.goto("/executions?path=ui/late&status=waiting")
+    expect(page.get_by_role("row").filter(has_text="late").locator("[data-late]").first).to_be_visible()
+    page.goto(f"/executions/{server.ran('flow')}")
+    expect(page.get_by_role("tabpanel")).to_be_visible()
+    expect(page.locator("header [data-late]")).to_have_count(0)
+    server.call("POST", f"/executions/{execution_id}/cancel", {})
+
+
+def test_rows_show_labels_and_a_click_on_one_narrows_the_list(server: Server, page: Page) -> None:
+    gold, shop = server.start("late"), server.ran("typed", owner="ann")
+    page.goto("/executions?within=1h")
+    row = page.get_by_role("row").filter(has=page.locator(f"[title='{gold}']"))
+    expect(row.get_by_role("list", name="Labels").get_by_role("listitem")).to_have_text(
+        ["team=ops", "tier=gold"]
+    )
+    row.get_by_role("button", name="tier=gold").click()
+    expect(page).to_have_url(re.compile("within=1h.*label=tier%3Dgold"))
+    expect(page.locator(f"[title='{gold}']")).to_be_visible()
+    expect(page.locator(f"[title='{shop}']")).to_have_count(0)
+    server.call("POST", f"/executions/{gold}/cancel", {})
+
+
 def test_a_signal_is_answered_with_the_form_of_its_schema(server: Server, page: Page) -> None:
     execution_id = server.start("signal")
     server.until(execution_id, "task.parked")

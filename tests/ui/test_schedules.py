@@ -110,6 +110,27 @@ def test_ticks_are_shown_one_by_one_with_what_became_of_each(server: Server, pag
     server.call("DELETE", "/schedules/strip")
 
 
+def test_a_tick_whose_execution_waits_is_not_shown_as_one_that_runs_nor_as_one_to_come(
+    server: Server, page: Page
+) -> None:
+    span = {"from": "2026-01-01T00:00Z", "to": "2026-01-01T02:00Z"}
+    made = server.call("POST", "/backfills", {"path": "ui/late", "every_s": 3600, **span})
+    page.goto("/schedules")
+    row = page.get_by_role("region", name="Backfills").locator("tbody tr", has_text="ui/late")
+    expect(row).to_contain_text("1 waiting, 2 planned of 3")
+    strip = page.locator(f"[data-ticks='{made['id']}']")
+    expect(strip.locator("a[data-tick=waiting]")).to_have_count(1)
+    expect(strip.locator("[data-tick=planned]")).to_have_count(2)
+    colours = strip.locator("[data-tick]").evaluate_all(
+        "marks => marks.map(mark => getComputedStyle(mark).backgroundColor)"
+    )
+    running = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--running')")
+    assert len(set(colours)) == 2 and running not in colours
+    server.call("POST", f"/backfills/{made['id']}/cancel")
+    for item in server.get("/executions?path=ui/late&status=waiting")["items"]:
+        server.call("POST", f"/executions/{item['execution_id']}/cancel", {})
+
+
 def test_a_backfill_is_watched_paused_and_cancelled(server: Server, page: Page) -> None:
     span = {"from": "2026-01-01T00:00Z", "to": "2026-01-04T00:00Z"}
     made = server.call("POST", "/backfills", {"path": "ui/edit", "every_s": 3600, **span})

@@ -273,7 +273,7 @@ def _playbook(item: Mapping[str, object]) -> PlaybookText:
 
 
 def _summary(item: answers.ExecutionItem) -> Summary:
-    moments = with_ms(item, "requested_at", "started_at", "ended_at")
+    moments = with_ms(item, "requested_at", "started_at", "ended_at", "late_at")
     summary = msgspec.convert({**moments, **item["playbook"]}, Summary)
     summary.requested_by = item.get("by")
     if item["counts"] is not None:

@@ -1,6 +1,7 @@
 """How a run ended, for a person: the tally, the task that failed and its input, what to do next."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -178,6 +179,15 @@ def duration(ms: float) -> str:
     if minutes < 60:
         return f"{minutes} min {seconds:02d} s"
     return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def late_words(late_at: str | None, ended_at: str | None) -> str:
+    """That something has taken longer than its playbook expects, and by how much; else nothing."""
+    if late_at is None:
+        return ""
+    end = datetime.now(UTC) if ended_at is None else datetime.fromisoformat(ended_at)
+    over = (end - datetime.fromisoformat(late_at)).total_seconds()
+    return f"late by {duration(over * 1000)}" if over > 0 else ""
 
 
 def number(value: int) -> str:

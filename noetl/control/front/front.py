@@ -24,6 +24,7 @@ from noetl.control.front.evaluate import evaluated
 from noetl.control.front.follow import Followers
 from noetl.control.front.logs import LogFollower, read_cursor
 from noetl.control.front.logs import page as page_of_lines
+from noetl.control.front.playbook_facts import PlaybookFacts
 from noetl.control.front.result import Reader
 from noetl.control.front.state import moments, result_so_far, whole_state
 from noetl.control.history import envelopes, events, rows_of, state_at
@@ -115,6 +116,7 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
         self.notification_playbook = NotificationPlaybook(self._started, engine.store.by_key)
         NotificationBook.__init__(self, engine.store, self.sending, self._asked)
         self._descriptions = Descriptions()
+        self._playbook_facts = PlaybookFacts(engine.store, catalog, self._descriptions)
         self._reader = Reader(engine.store, engine.results, payloads)
 
     # Playbooks
@@ -264,7 +266,10 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
         if find.label is not None:
             find = msgspec.structs.replace(find, label=None, paths=await self._labelled(find.label))
         page = await self._store.executions(find)
-        return Listed([await self._with_counts(item) for item in page.items], page.cursor)
+        return Listed([await self._told(item) for item in page.items], page.cursor)
+
+    async def _told(self, item: Summary) -> Summary:
+        return await self._playbook_facts.of_summary(await self._with_counts(item))
 
     async def _labelled(self, label: str) -> list[str]:
         return [item.path for item in await self.playbooks() if has_label(item.labels, label)]
@@ -286,6 +291,10 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
 
         Whoever waits for one that goes on as another waits for the last of them.
         """
+        answer = await self._standing(execution_id, wait_s)
+        return await self._playbook_facts.of_answer(answer)
+
+    async def _standing(self, execution_id: str, wait_s: float) -> answers.ExecutionAnswer:
         state = None
         if wait_s:
             execution_id, state = await self._last_over(execution_id, wait_s)

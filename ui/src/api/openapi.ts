@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 2007fb1e77844cda950bb5ba802fa8fb96cb07f9194f449b3462d8252108d904); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 a360948bf91555b769dba249cb5443bf27ebfa25dee00ebff2912a8c4d95ea11); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -1903,6 +1903,7 @@ export interface components {
             cancelled: number;
             completed: number;
             failed: number;
+            waiting: number;
         };
         /**
          * Called
@@ -2156,8 +2157,11 @@ export interface components {
             ended_at: string | null;
             error: components["schemas"]["RunError"] | null;
             execution_id: string;
+            expected_ms?: number;
             failures: components["schemas"]["Failure"][];
             failures_left_out?: number;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            late_at?: string;
             log: string | null;
             output: Json;
             parent: components["schemas"]["ParentOf"] | null;
@@ -2187,8 +2191,13 @@ export interface components {
             ended_at: string | null;
             error: components["schemas"]["BriefError"] | null;
             execution_id: string;
+            expected_ms: number | null;
             failed_iterations: number;
             interrupted: boolean;
+            labels: {
+                [key: string]: string;
+            };
+            late_at: string | null;
             parent: string | null;
             playbook: components["schemas"]["PlaybookVersion"];
             /** @description ISO 8601 in UTC, with milliseconds */
@@ -2426,8 +2435,11 @@ export interface components {
             ended_at: string | null;
             error: components["schemas"]["RunError"] | null;
             execution_id: string;
+            expected_ms?: number;
             failures: components["schemas"]["Failure"][];
             failures_left_out?: number;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            late_at?: string;
             log: string | null;
             output: Json;
             parent: components["schemas"]["ParentOf"] | null;
@@ -3233,12 +3245,20 @@ export interface components {
             /** @default null */
             ended_at?: number | null;
             execution_id: string;
+            /** @default null */
+            expected_ms?: number | null;
             /** @default 2 */
             format?: number;
             /** @default  */
             hash?: string;
             /** @default null */
             idempotency_key?: string | null;
+            /** @default {} */
+            labels?: {
+                [key: string]: string;
+            };
+            /** @default null */
+            late_at?: number | null;
             /** @default null */
             parent?: string | null;
             path: string;
@@ -3285,7 +3305,7 @@ export interface components {
             at: string;
             execution: string | null;
             /** @enum {unknown} */
-            status: "cancelled" | "completed" | "failed" | "queued" | "refused" | "replaced" | "running" | "skipped" | "starting" | "waiting";
+            status: "cancelled" | "completed" | "failed" | "paused" | "planned" | "queued" | "refused" | "replaced" | "running" | "skipped" | "starting" | "stuck" | "waiting";
             /** @description ISO 8601 in UTC, with milliseconds */
             tick: string;
             why: string | null;

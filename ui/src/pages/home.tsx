@@ -5,6 +5,7 @@ import { overview, waits } from '../api/queries'
 import type { ExecutionItem, FailureGroup, Overview } from '../api/types'
 import { shortId, shortStarter } from '../design/copy'
 import { errorWords } from '../design/error-details'
+import { Late } from '../design/late'
 import { count } from '../design/number'
 import { Empty, QueryView } from '../design/states'
 import { markOf, StatusBadge, StatusIcon } from '../design/status'
@@ -177,9 +178,13 @@ function FailureRow({ group }: { group: FailureGroup }) {
   )
 }
 
+type Bucket = Overview['buckets'][number]
+const all = ({ completed, failed, cancelled, waiting, active }: Bucket): number =>
+  completed + failed + cancelled + waiting + active
+
 function Throughput({ overview }: { overview: Overview }) {
   const peak = Math.max(
-    ...overview.buckets.map((bucket) => bucket.completed + bucket.failed + bucket.cancelled + bucket.active),
+    ...overview.buckets.map((bucket) => all(bucket)),
   )
   const most = Math.max(1, peak)
   const total = overview.buckets.reduce(
@@ -203,10 +208,12 @@ function Throughput({ overview }: { overview: Overview }) {
               `${clock(bucket.at).slice(0, 5)}: ${bucket.completed} completed`,
               `${bucket.failed} failed`,
               `${bucket.cancelled} cancelled`,
+              `${bucket.waiting} waiting`,
               `${bucket.active} under way`,
             ].join(', ')}
           >
             <BarSegment count={bucket.active} most={most} tone="bg-running" />
+            <BarSegment count={bucket.waiting} most={most} tone="bg-waiting" />
             <BarSegment count={bucket.cancelled} most={most} tone="bg-idle" />
             <BarSegment count={bucket.failed} most={most} tone="bg-failed" />
             <BarSegment count={bucket.completed} most={most} tone="bg-done" />
@@ -267,6 +274,7 @@ function ExecutionList({
               <span className="hidden font-mono text-xs text-ink-3 sm:inline">
                 {shortId(item.execution_id)}
               </span>
+              <Late expected={item.expected_ms} lateAt={item.late_at} endedAt={item.ended_at} />
               <span className="w-20 text-right">
                 <Took from={item.requested_at} to={item.ended_at} ms={item.duration_ms} />
               </span>

@@ -95,12 +95,20 @@ def _line(row: ExecutionItem) -> str:
         status = "continued"
     return (
         f"{row['execution_id']}  {status:<11}  {moment}  {duration(row['duration_ms']):>12}  "
-        f"{playbook['path']} v{playbook['version']}{_starter(row)}{flawed}{_error(row)}"
+        f"{playbook['path']} v{playbook['version']}{_starter(row)}{_late(row)}{flawed}{_error(row)}"
     )
 
 
 def _starter(row: ExecutionItem) -> str:
     return f"  by {printable(row['by'])}" if row["by"] else ""
+
+
+def _late(row: ExecutionItem) -> str:
+    """That it has taken longer than its playbook expects."""
+    from noetl.cli.running.run_summary import late_words
+
+    late = late_words(row["late_at"], row["ended_at"])
+    return f"  {late}" if late else ""
 
 
 def _error(row: ExecutionItem) -> str:

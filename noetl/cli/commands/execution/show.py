@@ -41,7 +41,14 @@ async def command(execution: str, as_json: bool) -> None:
 
 
 def _lines(result: ExecutionAnswer, runs: list[RunStanding]) -> list[str]:
-    from noetl.cli.running.run_summary import detail_lines, duration, failure_fate, short_json, tally
+    from noetl.cli.running.run_summary import (
+        detail_lines,
+        duration,
+        failure_fate,
+        late_words,
+        short_json,
+        tally,
+    )
     from noetl.core.reading import explain_text
 
     playbook, counts = result["playbook"], result["counts"]
@@ -51,6 +58,9 @@ def _lines(result: ExecutionAnswer, runs: list[RunStanding]) -> list[str]:
         f"status     {result['status']} after {duration(result['duration_ms'])}",
         f"counts     {tally(counts)}",
     ]
+    if "late_at" in result:
+        late = late_words(result["late_at"], result["ended_at"])
+        lines.append(f"expected   {duration(result['expected_ms'])}{f': {late}' if late else ''}")
     if "stuck" in result:
         lines.append(f"stuck      since {result['stuck']['since']}: {result['stuck']['message']}")
     if result["error"] is not None:

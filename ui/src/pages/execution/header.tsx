@@ -8,6 +8,7 @@ import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
 import { CopyIcon, shortId, shortStarter } from '../../design/copy'
 import { errorWords } from '../../design/error-details'
+import { Late } from '../../design/late'
 import { count } from '../../design/number'
 import { markOf, StatusBadge, StatusIcon, softOf } from '../../design/status'
 import { Ago, clock, exact, Took } from '../../design/time'
@@ -58,6 +59,7 @@ export function Header({ summary, progress, loops, inside, link, children }: Pro
         <Fact name={summary.ended_at ? 'took' : 'under way for'}>
           <Took from={summary.requested_at} to={summary.ended_at} ms={summary.duration_ms} />
         </Fact>
+        <Late expected={summary.expected_ms} lateAt={summary.late_at} endedAt={summary.ended_at} long />
         {summary.by && (
           <Fact name="by">
             <span title={summary.by}>{shortStarter(summary.by)}</span>

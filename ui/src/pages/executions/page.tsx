@@ -69,6 +69,7 @@ export function ExecutionsPage() {
                 pick={pick}
                 onPath={(path) => change({ path })}
                 onBy={(by) => change({ by })}
+                onLabel={(label) => change({ label })}
               />
             )
           }

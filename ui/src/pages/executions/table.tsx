@@ -3,6 +3,8 @@ import { Link } from 'wouter'
 import type { ExecutionItem } from '../../api/types'
 import { Bar } from '../../design/controls'
 import { shortId, shortStarter } from '../../design/copy'
+import { Labels } from '../../design/labels'
+import { Late } from '../../design/late'
 import { count } from '../../design/number'
 import { markOf, StatusBadge, StatusIcon, solidOf } from '../../design/status'
 import { Ago, Took, useNow } from '../../design/time'
@@ -13,9 +15,10 @@ interface Props {
   pick?: (ids: string[], on: boolean) => void
   onPath?: (path: string) => void
   onBy?: (by: string) => void
+  onLabel?: (label: string) => void
 }
 
-export function ExecutionTable({ items, selection, pick, onPath, onBy }: Props) {
+export function ExecutionTable({ items, selection, pick, onPath, onBy, onLabel }: Props) {
   const now = useNow()
   const length = (item: ExecutionItem) => {
     if (item.ended_at) return item.duration_ms ?? 0
@@ -84,12 +87,14 @@ export function ExecutionTable({ items, selection, pick, onPath, onBy }: Props) 
             </td>
             <td className="td max-w-0">
               <PlaybookLink item={item} {...(onPath ? { onPath } : {})} />
+              <Labels labels={item.labels} {...(onLabel ? { onChoose: onLabel } : {})} />
             </td>
             <td className="td">
               <div className="flex items-center gap-2">
                 <span className="shrink-0 text-right whitespace-nowrap sm:w-21">
                   <Took from={item.requested_at} to={item.ended_at} ms={item.duration_ms} />
                 </span>
+                <Late expected={item.expected_ms} lateAt={item.late_at} endedAt={item.ended_at} />
                 <div className="hidden min-w-12 flex-1 sm:block">
                   <Bar
                     value={Math.log1p(length(item)) / Math.log1p(longest)}
