@@ -25,9 +25,18 @@ PORT_GAP = 18.0
 STACK = 4.0
 
 NAMES = ("page", "card", "ink", "soft", "line", "edge", "start", "loop", "join", "bad", "good", "now", "wait")
-LIGHT = "#ffffff #f8fafc #0f172a #475569 #94a3b8 #64748b #0d9488 #7c3aed #d97706 #dc2626 #16a34a #2563eb #7a3ea8"
-DARK = "#0d1117 #161b22 #e6edf3 #9da7b3 #4b5563 #8b949e #2dd4bf #a78bfa #fbbf24 #f87171 #4ade80 #60a5fa #cf9cf5"
-LOOKS = {"done": "good", "failed": "bad", "running": "now", "waiting": "wait"}  # how a step stands: its colour
+LIGHT = (
+    "#ffffff #f8fafc #0f172a #475569 #94a3b8 #64748b #0d9488 #7c3aed #d97706 #dc2626 #16a34a #2563eb #7a3ea8"
+)
+DARK = (
+    "#0d1117 #161b22 #e6edf3 #9da7b3 #4b5563 #8b949e #2dd4bf #a78bfa #fbbf24 #f87171 #4ade80 #60a5fa #cf9cf5"
+)
+LOOKS = {
+    "done": "good",
+    "failed": "bad",
+    "running": "now",
+    "waiting": "wait",
+}  # how a step stands: its colour
 # Plain rules, once per palette: many programs that draw SVG know no CSS variables.
 COLOURS = """
 .page, .back {{ fill:{page} }} .card {{ fill:{card}; stroke:{line} }} .ring {{ stroke:{line} }}

@@ -49,6 +49,38 @@ def data(noetl: Noetl, *arguments: str) -> Any:
 
 
 @pytest.mark.anywhere
+def test_a_trigger_is_changed_in_place_and_what_is_not_given_stays(noetl: Noetl) -> None:
+    registered(noetl)
+    name = f"report-{noetl.folder.name}"
+    made = (
+        "trigger",
+        "add",
+        name,
+        "tests/echo",
+        "--after",
+        "tests/other",
+        "--batch",
+        "5/10s",
+        "--set",
+        "said=a",
+    )
+    assert noetl(*made).returncode == 0
+    before = data(noetl, "trigger", "show", name)
+    changes = ("--after", "other/*", "--on", "completed,failed", "--batch", "none", "--debounce", "3s")
+    after = data(noetl, "trigger", "edit", name, *changes)
+    changed = {"after": ["other/*"], "on": ["completed", "failed"], "batch": None, "debounce": "3s"}
+    assert after == {**before, **changed}
+    assert noetl("trigger", "pause", name).returncode == 0
+    assert data(noetl, "trigger", "show", name) == {**after, "enabled": False}
+    assert noetl("trigger", "resume", name).returncode == 0
+    assert data(noetl, "trigger", "show", name) == after
+    refused = noetl("trigger", "edit", name, "--subject", "orders.new")
+    assert (refused.returncode, "of the kind playbook: it has no subject" in refused.stderr) == (2, True)
+    assert noetl("trigger", "edit", name).returncode == 2
+    assert noetl("trigger", "delete", name).returncode == 0
+
+
+@pytest.mark.anywhere
 def test_a_schedule_is_kept_paused_resumed_run_and_deleted(noetl: Noetl) -> None:
     registered(noetl)
     name = f"nightly-{noetl.folder.name}"  # the server may be one that others use too

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from urllib.request import Request, urlopen
 
 from playwright.sync_api import Page, expect
 
@@ -125,7 +126,7 @@ def test_a_tick_whose_execution_waits_is_not_shown_as_one_that_runs_nor_as_one_t
         "marks => marks.map(mark => getComputedStyle(mark).backgroundColor)"
     )
     running = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--running')")
-    assert len(set(colours)) == 2 and running not in colours
+    assert len({*colours, running}) == 3
     server.call("POST", f"/backfills/{made['id']}/cancel")
     for item in server.get("/executions?path=ui/late&status=waiting")["items"]:
         server.call("POST", f"/executions/{item['execution_id']}/cancel", {})
@@ -188,6 +189,63 @@ def test_the_workload_of_a_trigger_is_also_given_as_json(server: Server, page: P
     page.get_by_role("button", name="I have it").click()
     assert server.get("/triggers/by_json")["workload"] == {"n": 4, "more": [1]}
     server.call("DELETE", "/triggers/by_json")
+
+
+def test_a_trigger_is_edited_in_place_and_keeps_what_is_not_changed(server: Server, page: Page) -> None:
+    made = {"name": "ends", "kind": "playbook", "path": "ui/loop", "after": ["ui/edit"], "workload": {"n": 3}}
+    server.call("POST", "/triggers", {**made, "batch": {"max": 5, "within": "10s"}, "as": "ended"})
+    page.goto("/schedules")
+    page.get_by_role("button", name="Edit ends").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Name")).not_to_be_editable()
+    expect(dialog.get_by_label("Started by")).to_be_disabled()
+    expect(dialog.get_by_label("n", exact=True)).to_have_value("3")
+    dialog.get_by_label("Ends of").fill("ui/edit, ui/t*")
+    dialog.get_by_label("Ends as").select_option("both")
+    dialog.get_by_label("Together up to").fill("7")
+    dialog.get_by_label("Only what this holds for").fill("{{ trigger.payload.status == 'failed' }}")
+    dialog.get_by_role("button", name="Save").click()
+    row = page.get_by_role("region", name="Triggers").locator("tbody tr", has_text="ends")
+    expect(row).to_contain_text("completed or failed: ui/edit or ui/t*")
+    expect(row).to_contain_text("batch of up to 7 within 10s")
+    kept = server.get("/triggers/ends")
+    assert (kept["after"], kept["on"], kept["as"]) == (["ui/edit", "ui/t*"], ["completed", "failed"], "ended")
+    assert (kept["batch"], kept["workload"]) == ({"max": 7, "within": "10s"}, {"n": 3})
+    server.call("DELETE", "/triggers/ends")
+
+
+def test_a_webhook_that_is_edited_keeps_its_secret(server: Server, page: Page) -> None:
+    secret = server.call("POST", "/triggers", {"name": "keeps", "kind": "webhook", "path": "ui/edit"})[
+        "secret"
+    ]
+    page.goto("/schedules")
+    page.get_by_role("button", name="Edit keeps").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Key of the workload that gets the message").fill("order")
+    dialog.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("region", name="Triggers")).to_contain_text("workload.order")
+    expect(dialog).to_have_count(0)
+    hook = Request(f"{server.url}/api/v1/hooks/keeps", b"1", {"X-Noetl-Secret": secret}, method="POST")
+    hook.add_header("Content-Type", "application/json")
+    with urlopen(hook, timeout=60) as answer:
+        assert answer.status == 202
+    server.call("DELETE", "/triggers/keeps")
+
+
+def test_a_trigger_on_objects_is_made_on_the_page(server: Server, page: Page) -> None:
+    page.goto("/schedules")
+    page.get_by_role("button", name="New trigger").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("drop")
+    dialog.get_by_label("Started by").select_option("object")
+    dialog.get_by_label("Place").fill(str(server.folder / "inbox"))
+    dialog.get_by_label("Looked at every").fill("1h")
+    dialog.get_by_label("Playbook").fill("ui/edit")
+    dialog.get_by_role("button", name="Create").click()
+    row = page.get_by_role("region", name="Triggers").locator("tbody tr", has_text="drop")
+    expect(row).to_contain_text("every 1h")
+    assert server.get("/triggers/drop")["source"] == str(server.folder / "inbox")
+    server.call("DELETE", "/triggers/drop")
 
 
 def test_a_schedule_is_steered_on_a_phone(server: Server, open_page: Callable[..., Page]) -> None:

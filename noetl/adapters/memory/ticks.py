@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from typing import cast
 
 from msgspec.structs import replace
 
@@ -62,7 +63,7 @@ class MemoryTicks:
             return tick.status
         with suppress(NotFound):
             status = (await self.newest(tick.execution)).status
-            return "running" if status == "pending" else status
+            return "running" if status == "pending" else cast(TickStatus, status)
         return tick.status
 
     async def open_ticks(self, owner: str | None = None) -> Sequence[Tick]:

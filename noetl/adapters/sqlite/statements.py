@@ -6,7 +6,8 @@ from noetl.ports.store import READING, Row, Summary
 ROW_FIELDS = Row.__struct_fields__
 ROW = ", ".join(ROW_FIELDS)
 WRITTEN_FIELDS = tuple(name for name in ROW_FIELDS if name != "seal")
-SUMMARY_FIELDS = Summary.__struct_fields__[: Summary.__struct_fields__.index("labels")]  # a front tells the rest
+_TOLD = Summary.__struct_fields__.index("labels")  # by a front, as all behind it
+SUMMARY_FIELDS = Summary.__struct_fields__[:_TOLD]
 SUMMARY = ", ".join(SUMMARY_FIELDS)
 BEGUN_FIELDS = tuple(name for name in SUMMARY_FIELDS if name != "format")
 # Who asked for what stays as it was; an index over a column that is not set again is not written again.

@@ -7,6 +7,7 @@ import click
 
 from noetl.cli import options
 from noetl.cli.command_classes import Group
+from noetl.cli.commands.trigger_edit import edit, pause, resume
 from noetl.cli.connection.caller import caller
 from noetl.cli.terminal import emit, emit_json, emit_list, note, width_of
 
@@ -23,6 +24,7 @@ Examples:
   noetl trigger add report team/report --after team/load --after team/clean --all
   noetl trigger add alarm team/repair --after 'team/*' --on failed --as ended
   noetl trigger add drop team/import --objects s3://inbox/csv --auth store --batch 50/10s
+  noetl trigger edit drop --batch 100/30s
   noetl trigger list
   noetl trigger history report
   noetl trigger delete push
@@ -119,7 +121,7 @@ async def add(
     ask = TriggerAsk(by=by, name=name, kind=kind, after=list(after), **started)
     ask.match, ask.children = "all" if each else "any", children
     ask.source, ask.auth, ask.existing, ask.every = source, auth, existing, every or ask.every
-    ask.filter, ask.debounce, ask.batch = condition, debounce, None if batch is None else _batch(batch)
+    ask.filter, ask.debounce, ask.batch = condition, debounce, None if batch is None else batch_of(batch)
     if on is not None:
         ask.on = [end.strip() for end in on.split(",")]  # type: ignore[misc]  # checked with the rest
     ask.payload_key, ask.subject, ask.queue = payload_key, subject, queue
@@ -132,7 +134,7 @@ async def add(
     if new_trigger.secret is not None and secret is None:
         emit(new_trigger.secret)
         note(f"the secret of {name} is not shown again; callers send it as X-Noetl-Secret, or sign with it")
-    note(f"trigger {name}: {_words(new_trigger.trigger)}")
+    note(f"trigger {name}: {trigger_words(new_trigger.trigger)}")
     if new_trigger.trigger.kind == "nats":
         note("servers that have a bus (NOETL_BUS) listen; what is said while none runs starts nothing")
     if kind == "object":
@@ -140,6 +142,10 @@ async def add(
         note(f"servers look, first within a second; {what}")
     if kind == "playbook":
         note("servers fire it; what ends while none runs is kept until one does")
+
+
+for change in (edit, pause, resume):
+    command.add_command(change)
 
 
 @command.command("list")
@@ -155,7 +161,7 @@ async def list_triggers(as_json: bool) -> None:
     empty = "no triggers; make one with: noetl trigger add NAME PATH --webhook"
     emit_list(
         triggers,
-        lambda trigger: f"{trigger.name:<{width}}  {_words(trigger)}{_paused(trigger)}",
+        lambda trigger: f"{trigger.name:<{width}}  {trigger_words(trigger)}{_paused(trigger)}",
         fields=trigger_facts,
         empty=empty,
         as_json=as_json,
@@ -177,7 +183,7 @@ async def show(name: str, as_json: bool) -> None:
     if as_json:
         emit_json(facts)
         return
-    emit(f"{name}: {_words(trigger)}{_paused(trigger)}")
+    emit(f"{name}: {trigger_words(trigger)}{_paused(trigger)}")
     waits = {"filter": trigger.filter, "debounce": trigger.debounce}
     if trigger.batch is not None:
         waits["batch"] = f"up to {trigger.batch.max} within {trigger.batch.within}"
@@ -217,7 +223,7 @@ async def delete(name: str) -> None:
     note(f"deleted {name}")
 
 
-def _batch(text: str) -> "TriggerBatch":
+def batch_of(text: str) -> "TriggerBatch":
     from noetl.ports.schedule import TriggerBatch
 
     most, slash, within = text.partition("/")
@@ -238,7 +244,7 @@ def _paused(trigger: "Trigger") -> str:
     return "" if trigger.enabled else "  (paused)"
 
 
-def _words(trigger: "Trigger") -> str:
+def trigger_words(trigger: "Trigger") -> str:
     from noetl.ports.schedule import HOOKS
 
     version = f" v{trigger.version}" if trigger.version is not None else ""

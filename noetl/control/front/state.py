@@ -69,7 +69,7 @@ def _runs(state: State) -> list[RunStanding]:
 
 
 def _run(run: Run, workers: set[str] | None, *, waits: bool) -> RunStanding:
-    """A run: `waiting` for something outside, `running` in the hands of a worker or a child, else `queued`."""
+    """A run: `waiting` for something outside, `running` in the hands of a worker or child, else `queued`."""
     waiting: list[Waiting] = [
         {"address": address, "task": parked.label, "for": _waits_for(parked)}
         for address, parked in run.parked.items()

@@ -1,6 +1,7 @@
-"""Whether an execution waits, and which of its steps do: nothing of it runs, and all that is left waits for something outside.
+"""Whether an execution waits: nothing of it runs, and all that is left waits for something outside.
 
-A time, a signal, an approval, or a child that waits itself. Told from the state; nothing is decided here.
+So do its steps. Outside is a time, a signal, an approval, or a child that waits itself. Told from the state;
+nothing is decided here.
 """
 
 from noetl.core.deciding.waits import only_waits

@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from noetl.adapters.clock.wall import now_ms
+from noetl.adapters.http.moment import ms
 from noetl.adapters.memory.store import MemoryStore
 from noetl.control.catalog import Catalog
 from noetl.control.descriptions import Descriptions, said_by
 from noetl.control.front.playbook_facts import PlaybookFacts
-from noetl.adapters.http.moment import ms
 from noetl.ports.front import execution_row
 from noetl.wiring.tool_kinds import kinds
 from tests.conformance.stores import NOW, begin

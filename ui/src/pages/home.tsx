@@ -183,9 +183,7 @@ const all = ({ completed, failed, cancelled, waiting, active }: Bucket): number 
   completed + failed + cancelled + waiting + active
 
 function Throughput({ overview }: { overview: Overview }) {
-  const peak = Math.max(
-    ...overview.buckets.map((bucket) => all(bucket)),
-  )
+  const peak = Math.max(...overview.buckets.map((bucket) => all(bucket)))
   const most = Math.max(1, peak)
   const total = overview.buckets.reduce(
     (sum, bucket) => sum + bucket.completed + bucket.failed + bucket.cancelled,

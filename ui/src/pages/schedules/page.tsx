@@ -17,10 +17,10 @@ import { PageHead } from '../../shell/layout'
 import { useTitle } from '../../shell/title'
 import { BackfillDialog } from './backfill-dialog'
 import { BackfillsPanel } from './backfills'
-import { TriggerDialog } from './dialogs'
 import { ScheduleDialog } from './schedule-dialog'
 import { TickStrip } from './ticks'
 import { TriggerLast, TriggerSource, triggerBody } from './trigger-cells'
+import { TriggerDialog } from './trigger-dialog'
 
 export function SchedulesPage() {
   useTitle('Schedules and triggers')
@@ -61,8 +61,8 @@ export function SchedulesPage() {
             {({ items }) =>
               items.length === 0 ? (
                 <Empty title="Nothing is started by a message">
-                  A trigger starts a playbook when a webhook is called, a NATS message comes, or another
-                  playbook ends.
+                  A trigger starts a playbook when a webhook is called, a NATS message comes, another playbook
+                  ends, or an object arrives.
                 </Empty>
               ) : (
                 <Table heads={['Name', 'State', 'Playbook', 'By', 'Payload as', 'Last', '']}>
@@ -266,6 +266,7 @@ function SkippedTicks({ schedule }: { schedule: Schedule }) {
 }
 
 function TriggerRow({ item }: { item: Trigger }) {
+  const [editing, setEditing] = useState(false)
   const actions = useRowActions('triggers', item.name)
   const { name, path, version } = item
   const toggle = () => actions.keep.mutate({ ...triggerBody(item), enabled: !item.enabled })
@@ -285,7 +286,12 @@ function TriggerRow({ item }: { item: Trigger }) {
         <span className="font-sans text-ink-3 sm:hidden">payload as </span>workload.{item.as}
       </td>
       <TriggerLast item={item} />
-      <RowActions name={name} enabled={item.enabled} actions={actions} toggle={toggle} />
+      <RowActions name={name} enabled={item.enabled} actions={actions} toggle={toggle}>
+        <Button onClick={() => setEditing(true)} aria-label={`Edit ${name}`}>
+          Edit
+        </Button>
+        {editing && <TriggerDialog item={item} onClose={() => setEditing(false)} />}
+      </RowActions>
     </tr>
   )
 }

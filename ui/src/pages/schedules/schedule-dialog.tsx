@@ -1,8 +1,9 @@
 // Making a schedule, or changing one in place.
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { post, put } from '../../api/client'
 import type { Obj, Schedule } from '../../api/types'
+import { Choice } from '../../design/choice'
 import { Dialog, Field } from '../../design/controls'
 import { showToast } from '../../design/toast'
 import { ComingTicks } from './coming-ticks'
@@ -115,30 +116,6 @@ export function ScheduleDialog({ item, onClose }: { item?: Schedule; onClose: ()
         />
       </form>
     </Dialog>
-  )
-}
-
-function Choice<T extends string>({
-  label,
-  value,
-  onChange,
-  options,
-}: {
-  label: string
-  value: T
-  onChange: (value: T) => void
-  options: Record<T, string>
-}): ReactNode {
-  return (
-    <Field label={label}>
-      <select className="field" value={value} onChange={(event) => onChange(event.target.value as T)}>
-        {Object.entries<string>(options).map(([key, words]) => (
-          <option key={key} value={key}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </Field>
   )
 }
 

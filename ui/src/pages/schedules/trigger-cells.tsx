@@ -84,7 +84,9 @@ export function TriggerLast({ item }: { item: Trigger }) {
       {item.last_error && (
         <span className="block max-w-80 break-words text-xs text-failed">{item.last_error}</span>
       )}
-      {item.pending > 0 && <span className="block text-xs text-ink-3">{count(item.pending)} not yet taken</span>}
+      {item.pending > 0 && (
+        <span className="block text-xs text-ink-3">{count(item.pending)} not yet taken</span>
+      )}
     </td>
   )
 }
