@@ -1,6 +1,8 @@
 """What compose.yaml and the chart set exists: a renamed setting must not leave a deployment behind."""
 
 import re
+import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -56,3 +58,38 @@ def test_what_playbooks_run_has_no_token_of_the_cluster() -> None:
 
 def _chart(file: str) -> str:
     return (ROOT / "deploy/helm/noetl/templates" / file).read_text()
+
+
+def test_all_that_the_image_is_built_of_reaches_its_build() -> None:
+    admitted = {
+        line[1:]
+        for line in (ROOT / "deploy/Dockerfile.dockerignore").read_text().splitlines()
+        if line.startswith("!")
+    }
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", _dockerfile(), re.MULTILINE)
+    wanted = {name for line in copied for name in line.split()}
+    assert wanted == admitted
+    assert all((ROOT / name).exists() for name in wanted)
+    packed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"][
+        "wheel"
+    ]
+    assert wanted >= {*packed["only-include"], "README.md", "LICENSE", "pyproject.toml"}
+
+
+def test_the_image_takes_every_pinned_version() -> None:
+    script = re.findall(r"sed -n '(.+)' requirements.lock", _dockerfile())[0]
+    lock = ROOT / "requirements.lock"
+    taken = subprocess.run(["sed", "-n", script, lock], capture_output=True, text=True, check=True).stdout
+    names = re.findall(r"^([A-Za-z0-9._-]+)==", lock.read_text(), re.MULTILINE)
+    assert [line.partition("==")[0] for line in taken.splitlines()] == names
+    assert "\\" not in taken
+
+
+def test_the_image_runs_as_the_user_that_the_chart_names_and_reaps_what_tasks_leave() -> None:
+    user = re.findall(r"^USER (\d+)$", _dockerfile(), re.MULTILINE)
+    assert user == re.findall(r"runAsUser: (\d+)", _chart("_names.tpl"))
+    assert 'ENTRYPOINT ["tini", "--", "noetl"]' in _dockerfile()
+
+
+def _dockerfile() -> str:
+    return (ROOT / "deploy/Dockerfile").read_text()
