@@ -13,6 +13,7 @@ from noetl.ports.results import Footprint, Results
 from noetl.ports.store import Store, family_over
 
 PAGE = 200
+UNBORN_MS = 3_600_000  # far longer than from the first payload of an execution to its first commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ async def collect(store: Store, results: Results, catalog: Catalog, terms: Terms
         old = set(await store.delete(sorted(old), terms.executions))
     collected.executions = len(old)
     for footprint in await results.footprints():
-        if footprint.execution_id in old or await _expired(store, footprint, terms.payloads):
+        if footprint.execution_id in old or await _expired(store, footprint, terms):
             collected.add(footprint)
             if not terms.dry_run:
                 await results.discard(footprint.execution_id)
@@ -68,13 +69,18 @@ async def _old_executions(store: Store, moment: int) -> set[str]:
     return {execution_id for execution_id, ended in over.items() if ended}
 
 
-async def _expired(store: Store, footprint: Footprint, moment: int) -> bool:
-    """Whether payloads may go, as it stands at this moment: a retry that has just begun keeps them.
+async def _expired(store: Store, footprint: Footprint, terms: Terms) -> bool:
+    """Whether payloads may go: once the store has given them up, no retry can begin that refers to them.
 
     Those that no execution knows may be of one that is about to begin: they need an age too.
     """
     family = await store.family(footprint.execution_id)
-    return family_over(family, moment) if family else footprint.written_at <= moment
+    if not family:
+        return footprint.written_at <= min(terms.payloads, await store.clock() - UNBORN_MS)
+    over = family_over(family, terms.payloads)
+    if terms.dry_run or not over:
+        return over
+    return bool(await store.expire([footprint.execution_id], terms.payloads))
 
 
 async def _trim_others(

@@ -3,6 +3,7 @@
 Each says the version of its format (core/formats.py); what a newer release wrote is not guessed at.
 """
 
+import re
 from typing import Any
 
 import msgspec
@@ -24,6 +25,7 @@ from noetl.ports.front import with_failed_iterations
 from noetl.ports.store import Append, Row, Summary, link
 
 SNAPSHOT_BYTES = 512 * 1024  # of rows behind a snapshot, at least
+_PAYLOAD_KEY = re.compile(rb'"([0-9a-f]{32})/[0-9a-f]{32}"')
 _ENCODER = msgspec.json.Encoder()
 _EVENTS = msgspec.json.Decoder(list[Event])
 _MESSAGES = msgspec.json.Decoder(Message)
@@ -159,7 +161,13 @@ def append_of(
         owner=owner if before else None,
         taken=taken,
         newest=execution.newest and not before,
+        keeps=_kept(state, rows[0]) if state.retry_of is not None and not before else None,
     )
+
+
+def _kept(state: State, first: Row) -> list[str]:
+    """The executions whose payloads a new one refers to; its first row names all of them."""
+    return sorted({name.decode() for name in _PAYLOAD_KEY.findall(first.body)} - {state.execution_id})
 
 
 def _playbook(state: State) -> PlaybookVersion:

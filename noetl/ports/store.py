@@ -93,6 +93,7 @@ class Append(msgspec.Struct):
         None  # the execution that goes on: it begins, with the mail, or nothing is done
     )
     notices: list[Notice] = []  # what the rows say that somebody may want to know, beside the status
+    keeps: list[str] | None = None  # of a new execution that is a retry: whose payloads it refers to
 
 
 class StoredLog(msgspec.Struct):
@@ -448,14 +449,27 @@ class Store(ScheduleStore, TickStore, ArrivalStore, NotificationStore, LineStore
         Raises Conflict while the execution is not over.
         """
 
+    async def expire(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
+        """Give up the payloads of executions for good, and of their families; whose are given up.
+
+        Only of a family that was over at a moment, and then of everyone in it at once: from here on a retry
+        that would refer to them is refused, and one that was quicker keeps them.
+        """
+
     async def delete(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
-        """Forget executions with their logs, those whose whole family was over at a moment; which ones."""
+        """Forget executions with their logs, those whose whole family was over at a moment; which ones.
+
+        Their families expire before that; so what is deleted in parts is nothing that a retry can refer to.
+        """
 
     async def extent(self) -> Extent:
         """How much there is."""
 
     async def close(self) -> None:
         """Finish what was begun and let go of the database."""
+
+
+ANEW = "run its playbook anew: noetl run PATH"
 
 
 def check_append(append: Append, end: int) -> None:
@@ -479,6 +493,22 @@ def check_owner(append: Append, owner: str | None) -> None:
         raise Conflict(
             f"execution {append.execution_id} is run by {owner or 'nobody'}, not by {append.owner}"
         )
+
+
+def check_kept(append: Append, expired: Mapping[str, bool]) -> None:
+    """Whether what a retry goes on from is there, and what it keeps of it; raises Conflict.
+
+    `expired` has those that are there, and whether their payloads are given up.
+    """
+    origin = append.summary.retry_of if append.summary is not None else None
+    if origin is None or append.keeps is None:
+        return
+    if origin not in expired:
+        raise Conflict(f"execution {origin} was removed at this moment", hint=ANEW)
+    lost = [key for key in append.keeps if expired.get(key, expired[origin])]
+    if lost:
+        message = f"what would be kept of execution {lost[0]} has expired: it is removed, or will be at once"
+        raise Conflict(message, hint=ANEW)
 
 
 def newest_format(append: Append) -> int:

@@ -29,6 +29,7 @@ class _Execution:
     owned_until: int = 0
     in_hand: str | None = None
     trimmed: bool = False
+    expired: bool = False
 
 
 class MemoryStore(MemorySchedules, MemoryNotifications):
@@ -99,6 +100,8 @@ class MemoryStore(MemorySchedules, MemoryNotifications):
             raise Conflict(f"an execution with the idempotency key {key!r} already exists")
         if append.newest and not self._is_newest(append.summary.path, append.summary.version):
             raise store.outdated(append.summary)
+        if append.keeps is not None:
+            store.check_kept(append, {name: each.expired for name, each in self._executions.items()})
         execution = self._executions[append.execution_id] = _Execution(append.summary)
         if key is not None:
             self._keys[key] = append.execution_id
@@ -449,9 +452,17 @@ class MemoryStore(MemorySchedules, MemoryNotifications):
         execution.rows = [shorter.get((row.first, row.last), row) for row in execution.rows]
         execution.trimmed = execution.trimmed or whole
 
+    async def expire(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
+        for key in execution_ids:
+            family = await self.family(key)
+            for execution in self._there([member.execution_id for member in family]):
+                execution.expired = execution.expired or store.family_over(family, before)
+        return [key for key in execution_ids if key in self._executions and self._executions[key].expired]
+
     async def delete(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
         """Forget executions with their logs, those whose whole family is over."""
-        gone = [key for key in execution_ids if store.family_over(await self.family(key), before)]
+        expired = await self.expire(execution_ids, before)
+        gone = [key for key in expired if store.family_over(await self.family(key), before)]
         for key in gone:
             self._keys.pop(self._executions.pop(key).summary.idempotency_key or "", None)
             self._lines.forget(key)

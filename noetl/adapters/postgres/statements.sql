@@ -502,6 +502,60 @@ with over as materialized (
 )
 select id from over
 
+-- name: hold_kept
+-- What a retry goes on from and keeps, held until the retry is in the log; or being given up by another.
+select execution_id, expired_at is not null from executions where execution_id = any ($1::text[])
+order by id for share nowait
+
+-- name: lock_families
+-- Everyone of the families that are over, in one order everywhere. A retry that has begun to begin is waited for.
+with recursive family (member, parent, retry_of, chain, ended_at) as (
+  select execution_id, parent, retry_of, chain, ended_at from executions
+  where execution_id = any ($1::text[]) and expired_at is null
+  union
+  select e.execution_id, e.parent, e.retry_of, e.chain, e.ended_at from family f join executions e
+  on e.execution_id = f.parent or e.execution_id = f.retry_of or e.parent = f.member or e.retry_of = f.member
+    or e.execution_id = f.chain or e.chain = f.member
+), kept (member, parent, retry_of, chain) as (
+  select member, parent, retry_of, chain from family where ended_at is null or ended_at > $2::bigint
+  union
+  select e.execution_id, e.parent, e.retry_of, e.chain from kept k join executions e
+  on e.execution_id = k.parent or e.execution_id = k.retry_of or e.parent = k.member or e.retry_of = k.member
+    or e.execution_id = k.chain or e.chain = k.member
+)
+select execution_id from executions e where execution_id in (select member from family) and expired_at is null
+  and not exists (select from kept where member = e.execution_id)
+order by id for update
+
+-- name: expire
+-- Once they are locked families are looked at anew: they have no retry but those that are in the log by now.
+with recursive family (member, parent, retry_of, chain, kept) as (
+  select execution_id, parent, retry_of, chain,
+    ended_at is null or ended_at > $2::bigint or (expired_at is null and execution_id <> all ($3::text[]))
+  from executions where execution_id = any ($1::text[])
+  union
+  select e.execution_id, e.parent, e.retry_of, e.chain,
+    e.ended_at is null or e.ended_at > $2 or (e.expired_at is null and e.execution_id <> all ($3))
+  from family f join executions e
+  on e.execution_id = f.parent or e.execution_id = f.retry_of or e.parent = f.member or e.retry_of = f.member
+    or e.execution_id = f.chain or e.chain = f.member
+), kept (member, parent, retry_of, chain) as (
+  select member, parent, retry_of, chain from family where kept
+  union
+  select e.execution_id, e.parent, e.retry_of, e.chain from kept k join executions e
+  on e.execution_id = k.parent or e.execution_id = k.retry_of or e.parent = k.member or e.retry_of = k.member
+    or e.execution_id = k.chain or e.chain = k.member
+)
+update executions e set expired_at = coalesce($4::bigint, now_ms())
+where execution_id = any ($3) and not exists (select from kept where member = e.execution_id)
+
+-- name: expired
+select execution_id from executions where execution_id = any ($1::text[]) and expired_at is not null
+
+-- name: lock_expired
+select execution_id from executions where execution_id = any ($1::text[]) and expired_at is not null
+order by id for update skip locked
+
 -- name: delete
 -- Families are looked at here, not only before: a retry that began meanwhile keeps what it refers to. Once all of
 -- them together, then from those who live to everyone they are related to. What another deletes is left to it.

@@ -1,7 +1,7 @@
 """The store port on PostgreSQL: one connection appends in groups, a small pool does all else."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Self
@@ -282,11 +282,22 @@ class PostgresStore(SqlStore):
         if not await self._write("trim", execution_id, *parts, whole, self._now()):
             raise Conflict(f"execution {execution_id} is not over")
 
+    async def expire(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
+        expired: list[str] = []
+        for some in _portions(execution_ids):
+            async with self.database.transaction() as connection:
+                locked = [row[0] for row in await connection.fetch(SQL["lock_families"], some, before)]
+                if locked:
+                    await connection.execute(SQL["expire"], some, before, locked, self._now())
+                expired += [row[0] for row in await connection.fetch(SQL["expired"], some)]
+        return expired
+
     async def delete(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
         deleted: list[str] = []
-        for start in range(0, len(execution_ids), DELETED_AT_ONCE):
-            some = list(execution_ids[start : start + DELETED_AT_ONCE])
-            deleted += [row[0] for row in await self._write("delete", some, before)]
+        for some in _portions(await self.expire(execution_ids, before)):
+            async with self.database.transaction() as connection:  # a retry is seen, or refused
+                locked = [row[0] for row in await connection.fetch(SQL["lock_expired"], some)]
+                deleted += [row[0] for row in await connection.fetch(SQL["delete"], locked, before)]
         return deleted
 
     async def extent(self) -> store.Extent:
@@ -306,6 +317,11 @@ class PostgresStore(SqlStore):
     async def close(self) -> None:
         await self._writer.close()
         await self.database.close()
+
+
+def _portions(execution_ids: Sequence[str]) -> Iterator[list[str]]:
+    for start in range(0, len(execution_ids), DELETED_AT_ONCE):
+        yield list(execution_ids[start : start + DELETED_AT_ONCE])
 
 
 def _database_time() -> None:

@@ -19,7 +19,7 @@ from noetl.adapters.postgres.database import LOST, RETRY_S, Database, trouble
 from noetl.adapters.postgres.statements import APPEND, SQL
 from noetl.errors import BackendError, Conflict, NoetlError
 from noetl.ports.notification import notice_values
-from noetl.ports.store import Append
+from noetl.ports.store import ANEW, Append, check_kept
 
 MOST_APPENDS, MOST_BYTES = 500, 8 * 1024 * 1024  # of one commit
 # One plan for all, over the indexes, also while the tables are so small that reading all of them looks cheap.
@@ -114,7 +114,7 @@ class Writer:
     def _next_group(self) -> list[_Waiting]:
         """As many as may go together: of one execution or one idempotency key only the first.
 
-        An execution that goes on as another goes alone, and one that somebody is told of by name.
+        An execution that goes on as another goes alone, one that somebody is told of by name, and a retry.
         """
         if len(self._queue) == 1:
             return [self._queue.popleft()]
@@ -169,7 +169,7 @@ class Writer:
         self.transactions += 1
         if appends[0].successor is not None:
             return [await self._continue(appends[0], appends[0].successor)]
-        if appends[0].notices:
+        if _goes_alone(appends[0]):
             return [await self._tell(appends[0])]
         single = alone(appends[0], self._now()) if len(appends) == 1 else None
         name, values = single or ("append", columns(appends, self._now()))
@@ -209,22 +209,34 @@ class Writer:
         return True
 
     async def _tell(self, append: Append) -> Settled:
-        """Append with what somebody may want to know, or nothing of it."""
+        """Append with what somebody may want to know, while what it keeps stays there; or nothing of it."""
         assert self._connection is not None
         patience = self._database.patience_s
         try:
             async with self._connection.transaction():
+                await self._hold_kept(append)
                 add = self._statements["append"]
                 if not await add.fetch(*columns([append], self._now()), timeout=patience):
                     raise _Unapplied
                 await self._tell_notices(append)
         except _Unapplied:
             return False
+        except Conflict as error:
+            return error
+        except asyncpg.LockNotAvailableError:
+            return Conflict("what would be kept is being removed at this moment", hint=ANEW)
         except LOST:
             raise
         except asyncpg.PostgresError as error:
             return _refused(append, error)
         return True
+
+    async def _hold_kept(self, append: Append) -> None:
+        assert self._connection is not None
+        if append.keeps is not None and append.summary is not None:
+            named = [append.summary.retry_of, *append.keeps]
+            rows = await self._connection.fetch(SQL["hold_kept"], named, timeout=self._database.patience_s)
+            check_kept(append, dict(map(tuple, rows)))
 
     async def _tell_notices(self, append: Append) -> None:
         assert self._connection is not None
@@ -306,7 +318,7 @@ def _refused(append: Append, error: asyncpg.PostgresError) -> NoetlError:
 
 
 def _goes_alone(append: Append) -> bool:
-    return append.successor is not None or bool(append.notices)
+    return append.successor is not None or bool(append.notices) or append.keeps is not None
 
 
 def _broken(task: "asyncio.Future[None]") -> BackendError:

@@ -24,7 +24,7 @@ SCHEMAS = (
     "schema_001.sql", "schema_002.sql", "schema_003.sql", "schema_004.sql", "schema_005.sql",
     "schema_006.sql", "schema_007.sql", "schema_008.sql", "schema_009.sql", "schema_010.sql",
     "schema_011.sql", "schema_012.sql", "schema_013.sql", "schema_014.sql", "schema_015.sql",
-    "schema_016.sql", "schema_017.sql", "schema_018.sql",
+    "schema_016.sql", "schema_017.sql", "schema_018.sql", "schema_019.sql",
 )  # fmt: skip
 NOTED_SINCE = 10  # migrations before this one left no note of themselves
 BUSY_MS = 10_000

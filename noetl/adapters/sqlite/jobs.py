@@ -62,6 +62,9 @@ def _begin(
     end: tuple[int, bytes | None, int],
 ) -> int:
     """The number of a new execution, whose log ends where this append does."""
+    if append.keeps is not None:
+        named = (summary.retry_of, *append.keeps)
+        store.check_kept(append, dict(row for name in named for row in fetch(connection, sql.KEPT, (name,))))
     claim, (seq, head, now) = append.claim, end
     owned: tuple[str | None, int] = (claim[0], now + claim[1]) if claim else (None, 0)
     try:
@@ -190,6 +193,24 @@ def trim(
     connection.executemany(sql.TRIM_ROW, values)
     if whole_at is not None:
         connection.execute(sql.MARK_TRIMMED, (whole_at, number))
+
+
+def expire(connection: apsw.Connection, execution_ids: Sequence[str], before: int, now: int) -> list[str]:
+    """Give up the payloads of families that were over at a moment, each as a whole."""
+    expired: dict[str, bool] = {}
+    for execution_id in execution_ids:
+        for _, given_up in (
+            fetch(connection, sql.KEPT, (execution_id,)) if execution_id not in expired else ()
+        ):
+            family = (
+                []
+                if given_up
+                else [store.Outline(*row) for row in fetch(connection, sql.FAMILY, (execution_id,))]
+            )
+            over = store.family_over(family, before)
+            expired |= {execution_id: bool(given_up)} | {member.execution_id: over for member in family}
+            connection.executemany(sql.EXPIRE, [(now, member.execution_id) for member in family if over])
+    return [execution_id for execution_id in execution_ids if expired.get(execution_id)]
 
 
 def delete(connection: apsw.Connection, execution_ids: Sequence[str], before: int) -> list[str]:

@@ -227,6 +227,8 @@ WITH RECURSIVE family (member, parent, retry_of, chain) AS (
 )
 SELECT {OUTLINE} FROM family CROSS JOIN executions ON execution_id = member
 """
+KEPT = "SELECT execution_id, expired_at IS NOT NULL FROM executions WHERE execution_id = ?"
+EXPIRE = "UPDATE executions SET expired_at = ? WHERE execution_id = ? AND expired_at IS NULL"
 IS_OVER = "SELECT id FROM executions WHERE execution_id = ? AND ended_at IS NOT NULL"
 TRIM_ROW = "UPDATE log SET body = ?, seal = ? WHERE execution = ? AND first = ? AND last = ?"
 MARK_TRIMMED = "UPDATE executions SET trimmed_at = ? WHERE id = ?"

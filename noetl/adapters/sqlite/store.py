@@ -213,10 +213,15 @@ class SqliteStore(SqlStore):
         at = self._now() if whole else None
         await self._writer.run(lambda connection: jobs.trim(connection, execution_id, rows, at))
 
+    async def expire(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
+        now = self._now()
+        return await self._writer.run(lambda connection: jobs.expire(connection, execution_ids, before, now))
+
     async def delete(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
         deleted: list[str] = []
-        for start in range(0, len(execution_ids), DELETED_AT_ONCE):
-            some = execution_ids[start : start + DELETED_AT_ONCE]
+        expired = await self.expire(execution_ids, before)
+        for start in range(0, len(expired), DELETED_AT_ONCE):
+            some = expired[start : start + DELETED_AT_ONCE]
             deleted += await self._writer.run(partial(jobs.delete, execution_ids=some, before=before))
         return deleted
 
