@@ -54,6 +54,7 @@ class Control(msgspec.Struct, tag="control", omit_defaults=True):
     why: str | None = None
     name: str | None = None
     payload: Json = None
+    id: str | None = None  # tells it from another that wishes the same; None: from before that was kept
 
 
 class Expire(msgspec.Struct, tag="expire", omit_defaults=True):

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 
 from noetl.control.history import events
 from noetl.core.event import Event
@@ -21,11 +22,11 @@ async def parked(made) -> str:
     return execution_id
 
 
-async def posted(made) -> None:
-    """Wait for a letter."""
+async def posted(made, number: int = 1) -> None:
+    """Wait for letters."""
     async with asyncio.timeout(20):
         while True:
-            if made.store._mail:
+            if len(made.store._mail) >= number:
                 return
             await asyncio.sleep(0)
 
@@ -131,16 +132,55 @@ async def test_what_one_wishes_of_who_lost_the_execution_is_passed_on(tmp_path):
         assert (await finish(other, execution_id)).status == "cancelled"
 
 
-async def test_a_signal_that_was_left_is_not_proven_by_another_and_lost_with_the_end(tmp_path):
+@pytest.mark.parametrize("payload", [2, 1], ids=["another", "the same"])
+async def test_a_signal_that_was_left_is_not_proven_by_another_and_lost_with_the_end(tmp_path, payload):
     """Two are on their way when the first of them ends the execution: the second was never told."""
     async with engine(tmp_path) as made, engine(tmp_path, made) as other:
         execution_id = await parked(made)
-        wish = asyncio.create_task(other.front.control(execution_id, Control("signal", name="go", payload=2)))
+        late = Control("signal", name="go", payload=payload)
+        wish = asyncio.create_task(other.front.control(execution_id, late))
         await posted(made)
         await made.front.control(execution_id, Control("signal", name="go", payload=1))
         await finish(made, execution_id)
         with pytest.raises(Conflict, match="it ended before it could be told"):
             await asyncio.wait_for(wish, 20)
+
+
+async def test_of_the_same_signals_from_several_places_as_many_are_told_as_the_log_has(tmp_path):
+    async with engine(tmp_path) as made, engine(tmp_path, made) as one, engine(tmp_path, made) as other:
+        execution_id = await parked(made)
+        approval = Control("signal", name="go", payload={"approved": True})
+        fronts = [one.front, other.front, other.front]
+        wishes = [asyncio.create_task(front.control(execution_id, approval)) for front in fronts]
+        await posted(made, len(wishes))
+        await made.engine.collect_mail()
+        answers = await asyncio.wait_for(asyncio.gather(*wishes, return_exceptions=True), 30)
+        await finish(made, execution_id)
+        signals = [
+            event
+            async for _, event in events(made.store, execution_id)
+            if event.name == "execution.signalled"
+        ]
+    refused = [answer for answer in answers if answer is not None]
+    assert len(signals) == answers.count(None) >= 1
+    assert {str(answer) for answer in refused} <= {
+        f"execution {execution_id} is completed; it ended before it could be told"
+    }
+
+
+async def test_a_wish_that_an_older_release_logged_is_known_by_what_it_says(tmp_path, monkeypatch):
+    """It takes a wish up without what tells it from another."""
+    async with engine(tmp_path) as made, engine(tmp_path, made) as other:
+        execution_id = await parked(made)
+        right = made.engine.put
+        monkeypatch.setattr(
+            made.engine, "put", lambda execution, message: right(execution, replace(message, id=None))
+        )
+        wish = asyncio.create_task(other.front.control(execution_id, Control("signal", name="go", payload=1)))
+        await posted(made)
+        await made.engine.collect_mail()
+        await asyncio.wait_for(wish, 20)
+        assert (await finish(made, execution_id)).status == "completed"
 
 
 async def test_a_wish_that_its_owner_refused_is_refused_at_once(tmp_path):

@@ -3,12 +3,15 @@
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
+
+from msgspec.structs import replace
 
 from noetl.control.engine import Displaced, Engine
 from noetl.control.history import rows_of
 from noetl.control.log_rows import encode_message, events_of, message_of
 from noetl.control.stuck_executions import StuckError, refusal, stuck_of
-from noetl.core.message import Control
+from noetl.core.message import Control, Message
 from noetl.errors import BackendError, Conflict, InvariantViolation
 from noetl.ports.store import Summary
 
@@ -29,13 +32,14 @@ class Steering:
 
     def __init__(self, engine: Engine, *, adopts: bool) -> None:
         self._engine, self._store, self._adopts = engine, engine.store, adopts
+        self._wishes = count(1)
 
     async def tell(self, execution_id: str, wish: Control) -> None:
         """Have a wish decided on; returns when the log has it, raises Conflict when the state forbids it.
 
         What goes on as another execution is told where it is by now.
         """
-        told = False
+        told, wish = False, replace(wish, id=f"{self._engine.owner}/{next(self._wishes)}")
         while not told:
             told = await self._tell(await self._store.newest(execution_id), wish)
 
@@ -120,7 +124,7 @@ class Steering:
         alive = await self._store.owned(execution_id)
         summary = await self._store.summary(execution_id)
         async for row in rows_of(self._store, execution_id, end + 1):
-            if events_of(row) and message_of(row) == wish:  # raises when either cannot be read
+            if events_of(row) and _says(message_of(row), wish):  # raises when either cannot be read
                 return not waits
         if summary.ended_at is not None and summary.continued_as is None:
             message = f"execution {execution_id} is {summary.status}; it ended before it could be told"
@@ -139,6 +143,13 @@ class Steering:
 
 class _Elsewhere(Exception):
     """Another process runs it after all."""
+
+
+def _says(message: Message, wish: Control) -> bool:
+    """Whether a message of the log is a wish; an older release did not tell it from another that is like it."""
+    if isinstance(message, Control) and message.id is None:
+        return message == replace(wish, id=None)
+    return message == wish
 
 
 def already_over(execution_id: str, status: str) -> Conflict:
