@@ -39,6 +39,12 @@ class TickRunner:
 
     async def tend(self) -> None:
         """Go on with every tick that is not over; raises BackendError when that has to be tried again."""
+        running = {backfill_owner(one.id): one for one in await self._store.running_backfills()}
+        # Planned ticks first, then open ones: what another server starts in between is missed in neither.
+        planned = {
+            owner: await self._store.planned_ticks(owner, backfill.parallel)
+            for owner, backfill in running.items()
+        }
         owners: dict[str, list[Tick]] = {}
         for tick in await self._store.open_ticks():
             owners.setdefault(tick.owner, []).append(tick)
@@ -47,11 +53,14 @@ class TickRunner:
             for owner, ticks in owners.items()
             if owner.startswith("schedule/")
         ]
-        running = {backfill_owner(one.id): one for one in await self._store.running_backfills()}
         for owner in owners:
             if owner.startswith("backfill/") and owner not in running:  # it was paused or cancelled
-                running[owner] = await self._store.backfill(owner.partition("/")[2])
-        work += [self._tend_backfill(backfill, owners.get(owner, [])) for owner, backfill in running.items()]
+                with suppress(NotFound):  # and forgotten a moment ago
+                    running[owner] = await self._store.backfill(owner.partition("/")[2])
+        work += [
+            self._tend_backfill(backfill, owners.get(owner, []), planned.get(owner))
+            for owner, backfill in running.items()
+        ]
         await _one_by_one(work)
 
     async def _tend_schedule(self, name: str, ticks: list[Tick]) -> None:
@@ -79,18 +88,18 @@ class TickRunner:
         if tick.status in ("running", "queued"):
             await self._store.move_tick(replace(tick, status="replaced", why=why), tick.status)
 
-    async def _tend_backfill(self, backfill: Backfill, ticks: list[Tick]) -> None:
+    async def _tend_backfill(
+        self, backfill: Backfill, ticks: list[Tick], planned: Sequence[Tick] | None
+    ) -> None:
         schedule = schedule_of(backfill)
         for tick in ticks:
             if tick.status == "starting":
                 await self._begin(schedule, backfill, tick)
-        if backfill.status != "running":
+        if planned is None:
             return
-        free = backfill.parallel - len(ticks)
-        planned = await self._store.planned_ticks(backfill_owner(backfill.id), max(free, 1))
         if not planned and not ticks:
             await self._store.move_backfill(backfill.id, ["running"], "done")
-        for tick in planned[: max(free, 0)]:
+        for tick in planned[: max(backfill.parallel - len(ticks), 0)]:
             # In order, and no further than the first that another server moved: what was read is old then.
             if not await self._take_turn(schedule, backfill, tick, "planned"):
                 return
@@ -99,7 +108,8 @@ class TickRunner:
         self, schedule: Schedule, owner: Schedule | Backfill, tick: Tick, expected: TickStatus
     ) -> bool:
         starting = replace(tick, status="starting", why=None)
-        if not await self._store.move_tick(starting, expected):
+        backfill_id = owner.id if isinstance(owner, Backfill) else None
+        if not await self._store.move_tick(starting, expected, backfill_id):
             return False
         await self._begin(schedule, owner, starting)
         return True

@@ -48,6 +48,7 @@ OPEN = ("queued", "starting", "running")
 STANDING = ("waiting", "paused", "stuck")  # how what runs may stand
 NOT_OVER = ("planned", *OPEN, *STANDING)
 CANCELLED = "the backfill was cancelled"
+REMOVED = "its execution was removed before its end was noted"
 BackfillStatus = Literal["running", "paused", "cancelled", "done"]
 BackfillWish = Literal["pause", "resume", "cancel"]
 
@@ -132,7 +133,10 @@ class TickStore(Protocol):
         """Ticks that are queued, starting or running, the oldest first."""
 
     async def ended_ticks(self) -> Sequence[Tick]:
-        """Ticks that are running by what is noted, and whose execution is over: with how it ended."""
+        """Ticks that are running by what is noted, and whose execution is over: with how it ended.
+
+        Whoever deletes executions notes that before; one that is gone all the same counts as failed.
+        """
 
     async def planned_ticks(self, owner: str, limit: int) -> Sequence[Tick]:
         """Ticks of a backfill whose turn has not come, the oldest first."""
@@ -140,8 +144,11 @@ class TickStore(Protocol):
     async def note_tick(self, name: str, tick: int, execution: str | None, error: str | None) -> None:
         """Note with a schedule what its last tick started, while that is the last one."""
 
-    async def move_tick(self, tick: Tick, expected: TickStatus) -> bool:
-        """Note what became of a tick while it is still as expected; False when it is not."""
+    async def move_tick(self, tick: Tick, expected: TickStatus, backfill_id: str | None = None) -> bool:
+        """Note what became of a tick while it is still as expected; False when it is not.
+
+        `backfill_id`: and while that backfill runs; whoever pauses it in this moment comes before or after.
+        """
 
     async def put_backfill(self, backfill: Backfill, ticks: Sequence[Tick]) -> None:
         """Keep a backfill with all of its ticks; the oldest that are over are forgotten."""

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from noetl.errors import NotFound
 from noetl.ports.schedule import Fired, Schedule
 from noetl.ports.store import Store
-from noetl.ports.tick import HISTORY_KEPT, Backfill, Tick
+from noetl.ports.tick import HISTORY_KEPT, REMOVED, Backfill, Tick
 from tests.conformance.stores import NOW, Clock, begin
 
 OWNER = "schedule/s"
@@ -99,9 +99,32 @@ async def test_how_an_execution_ended_is_known_of_its_tick(store: Store, clock: 
     over = await begin(store, 1, status="failed", ended_at=NOW)
     runs = await begin(store, 2)
     given = [replace(tick(n, "running"), execution=one) for n, one in enumerate((over, runs, "gone"))]
-    await store.advance_schedule("s", 1, Fired(2, 1), given[:2])
-    ((ended),) = await store.ended_ticks()
-    assert (ended.tick, ended.status, ended.execution) == (0, "failed", over)
+    await store.advance_schedule("s", 1, Fired(2, 1), given)
+    ended, gone = sorted(await store.ended_ticks(), key=lambda one: one.tick)
+    assert (ended.tick, ended.status, ended.execution, ended.why) == (0, "failed", over, None)
+    assert (gone.tick, gone.status, gone.why) == (2, "failed", REMOVED)
+
+
+async def test_how_an_execution_ended_is_noted_before_it_is_deleted(store: Store) -> None:
+    """A tick that stays open for what is gone would hold up its schedule for ever."""
+    await scheduled(store)
+    over = await begin(store, 1, status="completed", ended_at=NOW)
+    given = [replace(tick(1, "running"), execution=over), tick(2, "queued")]
+    await store.advance_schedule("s", 1, Fired(3, 2), given)
+    assert list(await store.delete([over], NOW)) == [over]
+    assert [(one.tick, one.status) for one in await store.ticks(OWNER)] == [(2, "queued"), (1, "completed")]
+    assert list(await store.ended_ticks()) == []
+
+
+async def test_a_tick_of_a_backfill_starts_only_while_that_runs(store: Store) -> None:
+    own = "backfill/b"
+    await store.put_backfill(backfill(), [tick(number, "planned", own) for number in (1, 2)])
+    assert await store.move_tick(tick(1, "starting", own), "planned", "b")
+    assert await store.move_backfill("b", ["running"], "paused")
+    assert not await store.move_tick(tick(2, "starting", own), "planned", "b")
+    assert await store.move_tick(tick(1, "running", own), "starting")
+    assert await store.move_backfill("b", ["paused"], "running")
+    assert await store.move_tick(tick(2, "starting", own), "planned", "b")
 
 
 async def test_a_tick_that_runs_is_told_to_readers_as_its_execution_stands(store: Store) -> None:

@@ -463,6 +463,7 @@ class MemoryStore(MemorySchedules, MemoryNotifications):
         """Forget executions with their logs, those whose whole family is over."""
         expired = await self.expire(execution_ids, before)
         gone = [key for key in expired if store.family_over(await self.family(key), before)]
+        await self.note_ends(gone)
         for key in gone:
             self._keys.pop(self._executions.pop(key).summary.idempotency_key or "", None)
             self._lines.forget(key)

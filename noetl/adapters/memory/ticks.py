@@ -14,6 +14,7 @@ from noetl.ports.tick import (
     CANCELLED,
     HISTORY_KEPT,
     OPEN,
+    REMOVED,
     Backfill,
     BackfillStatus,
     Tick,
@@ -74,18 +75,30 @@ class MemoryTicks:
         ended = []
         for tick in list(self._ticks.values()):
             if tick.status == "running" and tick.execution is not None:
-                summary = await self.newest(tick.execution)
+                try:
+                    summary = await self.newest(tick.execution)
+                except NotFound:
+                    ended.append(replace(tick, status="failed", why=REMOVED))
+                    continue
                 if summary.ended_at is not None:
                     ended.append(replace(tick, status=summary.status))
         return ended
+
+    async def note_ends(self, execution_ids: Sequence[str]) -> None:
+        """Note how executions ended that are about to be deleted."""
+        for tick in await self.ended_ticks():
+            if tick.execution in execution_ids:
+                await self.move_tick(tick, "running")
 
     async def planned_ticks(self, owner: str, limit: int) -> Sequence[Tick]:
         planned = [tick for tick in reversed(self._of(owner)) if tick.status == "planned"]
         return [replace(tick) for tick in planned[:limit]]
 
-    async def move_tick(self, tick: Tick, expected: TickStatus) -> bool:
+    async def move_tick(self, tick: Tick, expected: TickStatus, backfill_id: str | None = None) -> bool:
         kept = self._ticks.get((tick.owner, tick.tick))
         if kept is None or kept.status != expected:
+            return False
+        if backfill_id is not None and self._backfills[backfill_id].status != "running":
             return False
         execution = tick.execution or kept.execution
         self._ticks[tick.owner, tick.tick] = replace(tick, execution=execution, at=self._now())

@@ -297,6 +297,7 @@ class PostgresStore(SqlStore):
         for some in _portions(await self.expire(execution_ids, before)):
             async with self.database.transaction() as connection:  # a retry is seen, or refused
                 locked = [row[0] for row in await connection.fetch(SQL["lock_expired"], some)]
+                await connection.execute(SQL["note_ends"], locked, self._now())
                 deleted += [row[0] for row in await connection.fetch(SQL["delete"], locked, before)]
         return deleted
 

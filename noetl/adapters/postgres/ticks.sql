@@ -21,11 +21,19 @@ select owner, tick, status, execution, why, at from ticks
 where status in ('queued', 'starting', 'running') and ($1::text is null or owner = $1) order by tick, owner
 
 -- name: ended_ticks
-select t.owner, t.tick, n.status, t.execution, t.why, t.at
-from ticks t join executions e on e.execution_id = t.execution
-join executions n on n.id = coalesce(
+select t.owner, t.tick, coalesce(n.status, 'failed'), t.execution, case when n.id is null then $1 else t.why end, t.at
+from ticks t left join executions e on e.execution_id = t.execution
+left join executions n on n.id = coalesce(
   (select max(c.id) from executions c where c.chain = coalesce(e.chain, e.execution_id)), e.id)
-where t.status = 'running' and n.ended_at is not null
+where t.status = 'running' and (n.id is null or n.ended_at is not null)
+
+-- name: note_ends
+-- Of executions that are about to be deleted, what their ticks do not say yet.
+update ticks t set status = n.status, at = coalesce($2::bigint, now_ms())
+from executions e join executions n on n.id = coalesce(
+  (select max(c.id) from executions c where c.chain = coalesce(e.chain, e.execution_id)), e.id)
+where t.status = 'running' and e.execution_id = t.execution and e.execution_id = any ($1::text[])
+  and n.ended_at is not null
 
 -- name: planned_ticks
 select owner, tick, status, execution, why, at from ticks
@@ -34,6 +42,11 @@ where owner = $1 and status = 'waiting' order by tick limit $2
 -- name: move_tick
 update ticks set status = $4, execution = coalesce($5, execution), why = $6, at = $7
 where owner = $1 and tick = $2 and status = $3 returning 1
+
+-- name: start_tick
+with running as materialized (select id from backfills where id = $8 and status = 'running' for share)
+update ticks set status = $4, execution = coalesce($5, execution), why = $6, at = $7
+where owner = $1 and tick = $2 and status = $3 and exists (select from running) returning 1
 
 -- name: tick_counts
 select status, standing, count(*) from (

@@ -10,6 +10,7 @@ from noetl.ports.schedule import Fired
 from noetl.ports.tick import (
     BACKFILLS_KEPT,
     HISTORY_KEPT,
+    REMOVED,
     Backfill,
     BackfillStatus,
     Tick,
@@ -67,15 +68,17 @@ class SqlTicks(ABC):
         return [_tick(row) for row in await self._rows("open_ticks", owner)]
 
     async def ended_ticks(self) -> Sequence[Tick]:
-        return [_tick(row) for row in await self._rows("ended_ticks")]
+        return [_tick(row) for row in await self._rows("ended_ticks", REMOVED)]
 
     async def planned_ticks(self, owner: str, limit: int) -> Sequence[Tick]:
         return [_tick(row) for row in await self._rows("planned_ticks", owner, limit)]
 
-    async def move_tick(self, tick: Tick, expected: TickStatus) -> bool:
+    async def move_tick(self, tick: Tick, expected: TickStatus, backfill_id: str | None = None) -> bool:
         moves = (_stored(expected), _stored(tick.status))
-        values = (tick.owner, tick.tick, *moves, tick.execution, tick.why)
-        return bool(await self._write("move_tick", *values, await self.clock()))
+        values = (tick.owner, tick.tick, *moves, tick.execution, tick.why, await self.clock())
+        if backfill_id is None:
+            return bool(await self._write("move_tick", *values))
+        return bool(await self._write("start_tick", *values, backfill_id))
 
     async def note_tick(self, name: str, tick: int, execution: str | None, error: str | None) -> None:
         await self._write("note_tick", name, tick, execution, error)

@@ -11,6 +11,7 @@ from noetl.adapters.sqlite import statements as sql
 from noetl.adapters.sqlite import task_lines
 from noetl.adapters.sqlite.connection import fetch
 from noetl.adapters.sqlite.notifications import NOTIFICATIONS_SQL
+from noetl.adapters.sqlite.ticks import TICKS_SQL
 from noetl.errors import Conflict, InvariantViolation
 from noetl.ports import store
 from noetl.ports.notification import notice_values
@@ -213,7 +214,7 @@ def expire(connection: apsw.Connection, execution_ids: Sequence[str], before: in
     return [execution_id for execution_id in execution_ids if expired.get(execution_id)]
 
 
-def delete(connection: apsw.Connection, execution_ids: Sequence[str], before: int) -> list[str]:
+def delete(connection: apsw.Connection, execution_ids: Sequence[str], before: int, now: int) -> list[str]:
     """Forget executions whose whole family was over at a moment; a retry may have begun since."""
     deleted = []
     over: dict[str, bool] = {}  # each family is asked for once
@@ -224,6 +225,7 @@ def delete(connection: apsw.Connection, execution_ids: Sequence[str], before: in
             over |= {member.execution_id: over[execution_id] for member in family}
         if not over[execution_id]:
             continue
+        connection.execute(TICKS_SQL["note_ends"], (execution_id, now))
         number = fetch(connection, sql.NUMBER, (execution_id,))[0][0]
         for statement in (sql.DELETE_LOG, sql.DELETE_SNAPSHOT, task_lines.DELETE, sql.DELETE_EXECUTION):
             connection.execute(statement, (number,))

@@ -222,7 +222,9 @@ class SqliteStore(SqlStore):
         expired = await self.expire(execution_ids, before)
         for start in range(0, len(expired), DELETED_AT_ONCE):
             some = expired[start : start + DELETED_AT_ONCE]
-            deleted += await self._writer.run(partial(jobs.delete, execution_ids=some, before=before))
+            deleted += await self._writer.run(
+                partial(jobs.delete, execution_ids=some, before=before, now=self._now())
+            )
         return deleted
 
     async def extent(self) -> store.Extent:

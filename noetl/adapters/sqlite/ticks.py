@@ -23,10 +23,13 @@ TICKS_SQL = {
         "'starting', 'running') AND (?1 IS NULL OR owner = ?1) ORDER BY tick, owner"
     ),
     "ended_ticks": (
-        "SELECT t.owner, t.tick, n.status, t.execution, t.why, t.at FROM ticks t JOIN executions e ON "
-        "e.execution_id = t.execution JOIN executions n ON n.id = coalesce( (SELECT max(c.id) FROM "
-        "executions c WHERE c.chain = coalesce(e.chain, e.execution_id)), e.id) WHERE t.status = "
-        "'running' AND n.ended_at IS NOT NULL"
+        "SELECT t.owner, t.tick, coalesce(n.status, 'failed'), t.execution, iif(n.id IS NULL, ?1, t.why), "
+        "t.at FROM ticks t LEFT JOIN executions e ON e.execution_id = t.execution LEFT JOIN executions n "
+        "ON n.id = coalesce((SELECT max(c.id) FROM executions c WHERE c.chain = coalesce(e.chain, "
+        "e.execution_id)), e.id) WHERE t.status = 'running' AND (n.id IS NULL OR n.ended_at IS NOT NULL)"
+    ),
+    "note_ends": (
+        f"UPDATE ticks AS t SET at = ?2, status = {_STANDING} WHERE status = 'running' AND execution = ?1"
     ),
     "planned_ticks": (
         "SELECT owner, tick, status, execution, why, at FROM ticks WHERE owner = ?1 AND status = "
@@ -35,6 +38,11 @@ TICKS_SQL = {
     "move_tick": (
         "UPDATE ticks SET status = ?4, execution = coalesce(?5, execution), why = ?6, at = ?7 WHERE "
         "owner = ?1 AND tick = ?2 AND status = ?3 RETURNING 1"
+    ),
+    "start_tick": (
+        "UPDATE ticks SET status = ?4, execution = coalesce(?5, execution), why = ?6, at = ?7 WHERE "
+        "owner = ?1 AND tick = ?2 AND status = ?3 "
+        "AND EXISTS (SELECT 1 FROM backfills WHERE id = ?8 AND status = 'running') RETURNING 1"
     ),
     "tick_counts": (
         f"SELECT status, {_STANDING} AS standing, count(*) FROM ticks t WHERE owner = ?1 GROUP BY 1, 2"

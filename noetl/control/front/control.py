@@ -146,7 +146,7 @@ class _Elsewhere(Exception):
 
 
 def _says(message: Message, wish: Control) -> bool:
-    """Whether a message of the log is a wish; an older release did not tell it from another that is like it."""
+    """Whether a message of the log is a wish; an older release told like ones not apart."""
     if isinstance(message, Control) and message.id is None:
         return message == replace(wish, id=None)
     return message == wish

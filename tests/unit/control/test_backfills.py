@@ -1,6 +1,7 @@
 """Backfills: which ticks they make up for, how many at a time, and that each starts once."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -92,6 +93,56 @@ async def test_servers_that_look_at_once_start_each_tick_once_and_no_more_than_a
             await past.end(execution)
     keys = [asked.idempotency_key for asked in past.asked]
     assert len(keys) == len(set(keys)) == 5
+
+
+class Interrupted:
+    """A store in which something happens before the call of that number."""
+
+    def __init__(self, store: Any, number: int, work: Callable[[], Awaitable[None]]) -> None:
+        self._store, self._left, self._work = store, number, work
+
+    def __getattr__(self, name: str) -> Any:
+        inner = getattr(self._store, name)
+
+        async def interrupted(*values: Any) -> Any:
+            self._left -= 1
+            if self._left == 0:
+                await self._work()
+            return await inner(*values)
+
+        return interrupted
+
+
+@pytest.mark.parametrize("number", range(1, 14))
+@pytest.mark.parametrize("first", [0, 4], ids=["at the beginning", "at the end"])
+async def test_no_more_than_allowed_run_whenever_another_server_looks(number: int, first: int) -> None:
+    """One server looks between any two questions of another: neither starts too many, nor ends it too early."""
+    past = Past()
+    backfill = await past.add(parallel=1)
+    for _ in range(first):
+        await past.round()
+        await past.end((await past.running())[0])
+    one, other = past.server(), past.server()
+    one._runner._store = Interrupted(past.store, number, other.fire_schedules)  # type: ignore[assignment]
+    await one.fire_schedules()
+    assert len(await past.running()) == 1
+    assert (await past.backfills.backfill(backfill.id)).status == "running"
+
+
+async def test_a_pause_that_comes_while_a_server_looks_starts_nothing_after_it(past: Past) -> None:
+    for number in range(1, 8):
+        past = Past()
+        backfill = await past.add()
+        started: list[int] = []
+
+        async def pause(past: Past = past, wanted: str = backfill.id, started: list[int] = started) -> None:
+            await past.backfills.control_backfill(wanted, "pause")
+            started.append(len(await past.store.open_ticks()))
+
+        server = past.server()
+        server._runner._store = Interrupted(past.store, number, pause)  # type: ignore[assignment]
+        await server.fire_schedules()
+        assert not started or len(await past.store.open_ticks()) == started[0]
 
 
 async def test_a_server_that_is_killed_before_it_started_a_tick_loses_nothing(past: Past) -> None:
