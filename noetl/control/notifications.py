@@ -3,14 +3,15 @@
 import asyncio
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import msgspec
 
 from noetl.control.deliveries import Deliveries
-from noetl.control.schedules import FindAsked, check_name
+from noetl.control.schedules import FindAsked, check_name, put_in_place
 from noetl.dsl.nearest import nearest
-from noetl.errors import Conflict, RequestError
+from noetl.errors import Conflict, NotFound, RequestError
 from noetl.ports.front import Ask
 from noetl.ports.notification import (
     EVERY_DELIVERY,
@@ -53,7 +54,10 @@ class NotificationBook:
             await self._store.secret(ask.auth)
         fields = {**msgspec.structs.asdict(ask), "occasions": list(dict.fromkeys(ask.occasions))}
         notification = Notification(**fields, created_at=await self._store.clock())
-        if not await self._store.put_notification(notification, new=new):
+        put, find, existing = self._store.put_notification, self._store.notification, None
+        with suppress(NotFound):
+            existing = await find(ask.name)
+        if not await put_in_place(put, find, notification, existing, new=new):
             message = f"there is a notification '{ask.name}' already"
             raise Conflict(message, hint=f"choose another name, or: noetl notification edit {ask.name}")
         return await self._store.notification(ask.name)

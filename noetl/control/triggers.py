@@ -12,7 +12,7 @@ import msgspec
 
 from noetl.control.firings import Firings
 from noetl.control.object_watch import ObjectWatch
-from noetl.control.schedules import FindAsked
+from noetl.control.schedules import FindAsked, put_in_place
 from noetl.control.tick_runner import StartAsked
 from noetl.control.trigger_check import check_trigger
 from noetl.control.trigger_filter import passes
@@ -26,6 +26,7 @@ from noetl.ports.schedule import Trigger, TriggerAsk
 from noetl.ports.store import Store
 
 NO_SECRET = "0" * 64
+SECRETLESS = ("playbook", "object", "nats")
 
 
 class Keeper(Protocol):
@@ -65,17 +66,19 @@ class TriggerBook:
         if ask.kind == "webhook" and secret is None and old_digest is None:
             secret = secrets.token_urlsafe(SECRET_BYTES)
         trigger = Trigger(**msgspec.structs.asdict(ask), created_at=await self._store.clock())
-        trigger.secret = digest(secret) if secret is not None else old_digest
-        if ask.kind in ("playbook", "object"):
-            trigger.secret = None
+        trigger.secret = digest(secret) if secret is not None and ask.kind not in SECRETLESS else None
         if ask.kind == "nats":
-            trigger.secret, trigger.queue = None, ask.queue or f"noetl-trigger-{ask.name}"
-        if not await self._store.put_trigger(trigger, new=new):
+            trigger.queue = ask.queue or f"noetl-trigger-{ask.name}"
+        put, find = self._store.put_trigger, self._store.trigger
+        if not await put_in_place(put, find, trigger, existing, new=new):
             message = f"there is a trigger '{ask.name}' already"
             raise Conflict(message, hint="choose another name, or delete that one")
         if secret is not None:
             await self._keeper.keep(credential_of(ask.name), {"secret": secret})
-        return NewTrigger(await self._store.trigger(ask.name), secret)
+        kept = await self._store.trigger(ask.name)
+        if ask.kind == "webhook" and kept.secret is None:  # the one with the secret was deleted meanwhile
+            return await self.put_trigger(ask, new=new)
+        return NewTrigger(kept, secret)
 
     async def _existing_trigger(self, name: str) -> Trigger | None:
         try:

@@ -209,7 +209,8 @@ class ScheduleStore(ByName, Protocol):
     async def put_trigger(self, trigger: Trigger, *, new: bool = False) -> bool:
         """Keep a trigger, in the place of one that has the name; `new`: unless there is one, then False.
 
-        What it did last and who made it first stay as they are.
+        A webhook without a secret keeps the one that it has. What it did last and who made it first stay
+        as they are.
         """
 
 

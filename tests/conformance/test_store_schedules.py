@@ -137,6 +137,21 @@ async def test_a_changed_trigger_keeps_its_maker(store: Store) -> None:
     assert await store.trigger("orders") == replace(other, created_at=NOW, by="ann")
 
 
+async def test_a_webhook_keeps_its_secret_until_it_gets_another_and_nothing_else_has_one(
+    store: Store,
+) -> None:
+    webhook = Trigger(name="t", kind="webhook", path="p", secret="1")
+    for given, kept in (
+        (webhook, "1"),
+        (replace(webhook, secret=None), "1"),
+        (replace(webhook, secret="2"), "2"),
+    ):
+        await store.put_trigger(given)
+        assert (await store.trigger("t")).secret == kept
+    await store.put_trigger(replace(webhook, kind="nats", secret=None))
+    assert (await store.trigger("t")).secret is None
+
+
 async def test_a_trigger_that_is_not_there_is_told_as_such(store: Store) -> None:
     for attempt in (store.trigger("no"), store.delete_trigger("no")):
         with pytest.raises(NotFound, match="'no'"):

@@ -85,6 +85,8 @@ class MemorySchedules(MemoryTicks, MemoryArrivals):
         copy = replace(trigger)
         for field in TRIGGER_KEPT if existing_trigger else ():
             setattr(copy, field, getattr(existing_trigger, field))
+        if copy.kind == "webhook" and copy.secret is None and existing_trigger is not None:
+            copy.secret = existing_trigger.secret
         self._triggers[trigger.name] = copy
         return True
 

@@ -45,8 +45,8 @@ insert into triggers (name, kind, path, version, workload, payload_key, secret, 
   options)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 on conflict (name) do update set kind = excluded.kind, path = excluded.path, version = excluded.version,
-  workload = excluded.workload, payload_key = excluded.payload_key, secret = excluded.secret,
-  subject = excluded.subject, queue = excluded.queue, enabled = excluded.enabled, options = excluded.options
+  workload = excluded.workload, payload_key = excluded.payload_key,
+  secret = case when excluded.kind = 'webhook' then coalesce(excluded.secret, triggers.secret) end, subject = excluded.subject, queue = excluded.queue, enabled = excluded.enabled, options = excluded.options
 
 -- name: add_trigger
 insert into triggers (name, kind, path, version, workload, payload_key, secret, subject, queue, enabled, created_at, made_by,

@@ -46,7 +46,10 @@ SCHEDULES_SQL = {
         "last_error = ?6, skipped = coalesce(?7, skipped) WHERE name = ?1 AND next_at = ?2 RETURNING 1"
     ),
     "delete_schedule": "DELETE FROM schedules WHERE name = ? RETURNING 1",
-    "put_trigger": _put("triggers", TRIGGER_FIELDS),
+    "put_trigger": _put("triggers", TRIGGER_FIELDS).replace(
+        "secret = excluded.secret",
+        "secret = CASE WHEN excluded.kind = 'webhook' THEN coalesce(excluded.secret, triggers.secret) END",
+    ),
     "add_trigger": _add("triggers", TRIGGER_FIELDS),
     "trigger": f"{_TRIGGERS} WHERE name = ?",
     "triggers": f"{_TRIGGERS} ORDER BY name",
