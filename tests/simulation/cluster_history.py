@@ -15,6 +15,7 @@ from noetl.ports.store import PlaybookText
 from noetl.worker import pool, toolbox
 from tests.simulation import __main__ as command
 from tests.simulation import older_release
+from tests.simulation.aftermath import aftermath
 from tests.simulation.clock import Stuck, VirtualLoop
 from tests.simulation.cluster import FAULTS, OLDER, PLANNED, Cluster, clock_of
 from tests.simulation.cluster_rules import ClusterInspector
@@ -101,6 +102,7 @@ def _ends(loop: VirtualLoop, world: Cluster, inspector: ClusterInspector) -> boo
         ended = loop.run_until_complete(_executions(world))
         if ended:
             loop.run_until_complete(inspector.end())
+            loop.run_until_complete(aftermath(world))
         return ended
     except Stuck as stuck:
         world.violate(str(stuck))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.simulation.aftermath import large
 from tests.simulation.cluster import FAULTS, OLDER
 from tests.simulation.cluster_history import play, run, seeds_of
 from tests.simulation.faults import Faults
@@ -63,6 +64,16 @@ def test_a_seed_gives_the_same_history_each_time(seed: int) -> None:
     again = play(seed)
     assert first.lines == again.lines
     assert first.trace == again.trace
+
+
+def test_what_is_run_again_keeps_what_it_refers_to_whatever_is_removed_meanwhile() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(100):
+        faults = Faults(Random(seed), frozenset({"slow store"}), until=15.0)
+        history = run(large(), faults, f"{seed:032x}")
+        assert history.violations == [], f"{seed}: {history.violations[0]}"
+        seen += history.seen
+    assert all(seen[what] > 10 for what in ("retry begun", "retry refused", "kept payload")), seen
 
 
 ACT = {"name": "act", "kind": "act", "input": {"say": 7, "slow": 1}}

@@ -10,17 +10,22 @@ from typing import Any
 import msgspec
 import pytest
 
+from noetl.control import garbage
 from noetl.control.child_executions import ChildExecutions
 from noetl.control.engine import Engine
 from noetl.control.leases import WorkerLeases
 from noetl.control.left_executions import LeftExecutions
+from noetl.control.retention import Retention
 from noetl.control.stuck_executions import StuckExecutions
 from noetl.control.worker_api import EngineWorkerApi
 from noetl.control.worker_silence import SilenceClock
 from noetl.core.deciding import report, report_check
 from noetl.core.deciding.report_check import ReportCheck
+from noetl.ports import store
+from noetl.ports.store import family_over
 from tests.planted import is_stale
 from tests.simulation import cluster_history, older_release
+from tests.simulation.aftermath import large
 from tests.simulation.cluster import OLDER, PLANNED
 from tests.simulation.cluster_history import run
 from tests.simulation.faults import Faults
@@ -198,7 +203,36 @@ def newer_rows_are_stuck(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(LeftExecutions, "note", wrong)
 
 
+def retries_ask_for_nothing(patch: pytest.MonkeyPatch) -> None:
+    """A retry begins whether what it keeps is still there or not."""
+    patch.setattr(store, "check_kept", lambda append, expired: None)
+
+
+def payloads_go_without_being_given_up(patch: pytest.MonkeyPatch) -> None:
+    """Whether a family is over is looked at, and a moment later its payloads are removed."""
+
+    async def wrong(store: Any, footprint: Any, terms: Any) -> bool:
+        return family_over(await store.family(footprint.execution_id), terms.payloads)
+
+    patch.setattr(garbage, "_expired", wrong)
+
+
+def payloads_go_before_their_executions(patch: pytest.MonkeyPatch) -> None:
+    """Payloads are removed before it is committed that their executions are gone."""
+
+    async def wrong(self: Any, now: int) -> int:
+        moment = now - self._keep_ms
+        for outline in await self._store.ended(moment):
+            if family_over(await self._store.family(outline.execution_id), moment):
+                await self._results.discard(outline.execution_id)
+                await self._store.delete([outline.execution_id], moment)
+        return 0
+
+    patch.setattr(Retention, "look", wrong)
+
+
 CRASHES = "server crash,crash around a commit"
+AFTERMATH = "slow store,aftermath"  # what is run is what leaves payloads to be removed
 PLANTS: dict[Plant, str] = {  # with what goes wrong while it is looked for
     anyone_reports: "lying worker",
     leases_are_taken_by_naming_them: "lying worker",
@@ -219,6 +253,9 @@ PLANTS: dict[Plant, str] = {  # with what goes wrong while it is looked for
     children_are_not_tended: CRASHES,
     newer_rows_are_guessed: f"{OLDER},server crash",
     newer_rows_are_stuck: f"{OLDER},server crash",
+    retries_ask_for_nothing: AFTERMATH,
+    payloads_go_without_being_given_up: AFTERMATH,
+    payloads_go_before_their_executions: AFTERMATH,
 }
 
 
@@ -230,7 +267,8 @@ def first_seed(faults: str) -> int | None:
         made = Faults(rng, on, until=15.0)
         planned = [fault for fault in PLANNED if fault in on]
         made.strikes = sorted((made.moment(), fault) for fault in planned for _ in range(2))
-        if violations := run(playbook_of(seed), made, f"{seed:032x}").violations:
+        sample = large() if "aftermath" in on else playbook_of(seed)
+        if violations := run(sample, made, f"{seed:032x}").violations:
             assert not is_stale(violations), violations
             return seed
     return None
