@@ -191,7 +191,7 @@ async def test_a_retry_that_began_a_moment_before_reads_what_it_kept(
 ) -> None:
     ran = await failed(made)
     name = "delete" if executions else "expire"
-    take, begun = getattr(made.store, name), []
+    take, begun = getattr(made.store, name), list[str]()
 
     async def late(execution_ids: Any, before: int) -> Any:
         if not begun:

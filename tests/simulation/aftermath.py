@@ -85,10 +85,10 @@ async def aftermath(world: Any) -> None:
     if not await world.results.footprints():
         return
     process = Process("aftermath")
-    catalog = Catalog(store, KINDS, ENGINE)  # type: ignore[arg-type]
+    catalog = Catalog(store, KINDS, ENGINE)
     catalog._programs.update(world.programs_by_hash)
-    engine = Engine(store, world.results, StoredPayloads(world.results), catalog, "late", world.loop.now_ms)  # type: ignore[arg-type]
-    engine.workers = NoWorkers()  # type: ignore[assignment]
+    engine = Engine(store, world.results, StoredPayloads(world.results), catalog, "late", world.loop.now_ms)
+    engine.workers = NoWorkers()
     work = [_retry(world, engine, catalog, rng, number) for number in range(RETRIES)]
     work.append(_remove(world, store, results, catalog))
     await asyncio.wait([process.spawn(one) for one in work])

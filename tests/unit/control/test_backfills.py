@@ -123,7 +123,7 @@ async def test_no_more_than_allowed_run_whenever_another_server_looks(number: in
         await past.round()
         await past.end((await past.running())[0])
     one, other = past.server(), past.server()
-    one._runner._store = Interrupted(past.store, number, other.fire_schedules)  # type: ignore[assignment]
+    one._runner._store = Interrupted(past.store, number, other.fire_schedules)
     await one.fire_schedules()
     assert len(await past.running()) == 1
     assert (await past.backfills.backfill(backfill.id)).status == "running"
@@ -140,7 +140,7 @@ async def test_a_pause_that_comes_while_a_server_looks_starts_nothing_after_it(p
             started.append(len(await past.store.open_ticks()))
 
         server = past.server()
-        server._runner._store = Interrupted(past.store, number, pause)  # type: ignore[assignment]
+        server._runner._store = Interrupted(past.store, number, pause)
         await server.fire_schedules()
         assert not started or len(await past.store.open_ticks()) == started[0]
 
