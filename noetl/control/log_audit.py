@@ -22,7 +22,8 @@ from noetl.core.values.event_size import ENVELOPE_BYTES
 from noetl.dsl.yaml.one_line import shortened
 from noetl.errors import InvariantViolation, NewerFormat, NotFound
 from noetl.json_value import JsonObject
-from noetl.ports.store import Projection, Row, Stuck, Summary, linked
+from noetl.ports.hash_chain import linked
+from noetl.ports.store import Projection, Row, Stuck, Summary
 
 _BEGINNING = ("playbook.execution.requested", "execution.restored")
 _BOUNDED_SINCE = 2  # events of rows in older formats were bounded value by value

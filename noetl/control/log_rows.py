@@ -22,7 +22,8 @@ from noetl.core.values.patch import STORED, rests_elsewhere
 from noetl.errors import BackendError, InvariantViolation, NewerFormat
 from noetl.ports.answers import ExecutionOutcome, Failure, PlaybookVersion, RequestFields
 from noetl.ports.front import with_failed_iterations
-from noetl.ports.store import Append, Row, Summary, link
+from noetl.ports.hash_chain import link
+from noetl.ports.store import Append, Row, Summary
 
 SNAPSHOT_BYTES = 512 * 1024  # of rows behind a snapshot, at least
 _PAYLOAD_KEY = re.compile(rb'"([0-9a-f]{32})/[0-9a-f]{32}"')

@@ -15,7 +15,8 @@ import msgspec
 from noetl.control.history import PAGE, events, rows_of
 from noetl.control.log_rows import events_of
 from noetl.core.event import Event, task_run_id
-from noetl.ports.store import Row, Store, sealed
+from noetl.ports.hash_chain import sealed
+from noetl.ports.store import Row, Store
 
 DETAIL = frozenset({"task.started", "task.done"})  # no decision depends on what these carry
 TRIMMED = "trimmed"

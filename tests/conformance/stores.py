@@ -10,9 +10,10 @@ from noetl.adapters.memory.store import MemoryStore
 from noetl.adapters.postgres.store import PostgresStore
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.core.formats import OLDEST_ROW_FORMAT
+from noetl.ports.hash_chain import chained
 from noetl.ports.notification import Notification
 from noetl.ports.schedule import Schedule, Trigger
-from noetl.ports.store import AccessToken, Append, Row, ServerAddress, Store, Summary, chained
+from noetl.ports.store import AccessToken, Append, Row, ServerAddress, Store, Summary
 from tests.servers import NatsServer
 
 NOW = 1_800_000_000_000

@@ -18,8 +18,9 @@ from noetl.control import log_rows as rows_module
 from noetl.control.log_audit import audit
 from noetl.control.log_rows import events_of
 from noetl.core.formats import OLDEST_ROW_FORMAT, ROW_FORMAT
-from noetl.ports import store as store_module
-from noetl.ports.store import Row, Store, chained, link
+from noetl.ports import hash_chain
+from noetl.ports.hash_chain import chained, link
+from noetl.ports.store import Row, Store
 from noetl.settings import load
 from noetl.wiring.embedded import Embedded, assemble
 from tests.conformance.stores import Ground, opened
@@ -314,7 +315,7 @@ async def test_a_row_of_a_newer_format_is_not_guessed_at(damaged: Damaged) -> No
 
 
 def a_hash_over_the_body_alone(patch: pytest.MonkeyPatch) -> None:
-    patch.setitem(store_module._LINKS, OLDEST_ROW_FORMAT, lambda previous, row: chained(previous, row.body))
+    patch.setitem(hash_chain._LINKS, OLDEST_ROW_FORMAT, lambda previous, row: chained(previous, row.body))
 
 
 def a_log_that_may_end_anywhere(patch: pytest.MonkeyPatch) -> None:

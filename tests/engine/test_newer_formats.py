@@ -15,7 +15,7 @@ from noetl.core.formats import ROW_FORMAT
 from noetl.core.message import Control, Report
 from noetl.core.state import restore
 from noetl.errors import NewerFormat
-from noetl.ports.store import link
+from noetl.ports.hash_chain import link
 from noetl.settings import load
 from tests.engine.harness import Clock, begin, control, engine, finish, playbook
 from tests.engine.test_mailbox import parked

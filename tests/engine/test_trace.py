@@ -11,7 +11,7 @@ from noetl.control.history import envelopes, events, state_at
 from noetl.control.log_audit import audit
 from noetl.core.reading.explain import explain
 from noetl.core.state import canonical
-from noetl.ports.store import linked
+from noetl.ports.hash_chain import linked
 from noetl.wiring.embedded import Embedded
 from tests.engine.harness import Ran, audited, begin, engine, finish, playbook
 

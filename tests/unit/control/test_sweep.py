@@ -8,7 +8,8 @@ import pytest
 
 from noetl.control.sweep import repeat
 from noetl.errors import BackendError
-from noetl.ports.store import Append, Row, Summary, chained
+from noetl.ports.hash_chain import chained
+from noetl.ports.store import Append, Row, Summary
 from noetl.settings import load
 from noetl.wiring.embedded import MEMORY, build
 
