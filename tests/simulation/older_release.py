@@ -10,7 +10,7 @@ from noetl.control.catalog import Catalog
 from noetl.core import formats
 from noetl.core.program.program import Program
 from noetl.errors import NewerFormat
-from noetl.ports import store
+from noetl.ports import hash_chain
 from noetl.ports.store import Summary
 from tests.simulation.clock import PROCESS
 
@@ -51,7 +51,7 @@ def plant(patch: pytest.MonkeyPatch) -> None:
     """Let processes that are told so be of the older release."""
     asking = type("Formats", (), {**vars(formats), "check_row_format": staticmethod(check_row_format)})
     patch.setattr(log_rows, "formats", asking)
-    patch.setattr(store, "check_row_format", check_row_format)
+    patch.setattr(hash_chain, "check_row_format", check_row_format)
     patch.setattr(left_executions, "check_summary_format", check_summary_format)
     patch.setattr(ownership, "check_summary_format", check_summary_format)
     patch.setattr(Catalog, "program", program)
