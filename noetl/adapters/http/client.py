@@ -2,8 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any
 
 import aiohttp
@@ -12,6 +12,7 @@ from yarl import URL
 
 from noetl.adapters.forward_proxy import forward_proxy
 from noetl.adapters.http.problem import error_of
+from noetl.adapters.http.silence import Silence
 from noetl.errors import BackendError, RequestError
 
 PREFIX = "/api/v1"
@@ -30,9 +31,12 @@ Query = Mapping[str, str | int | bool | None]
 class Client:
     """Speaks to one server under one token. Opened when it is first used; close it."""
 
-    def __init__(self, url: str, token: str | None = None) -> None:
+    def __init__(
+        self, url: str, token: str | None = None, notify: Callable[[str], None] | None = None
+    ) -> None:
         self.url = address(url)
         self._token = token
+        self._silence = None if notify is None else Silence(self.url, self._session_of, notify)
         self._session: aiohttp.ClientSession | None = None
         self.answered = False  # whether it ever did
 
@@ -98,10 +102,10 @@ class Client:
         url = URL(f"{self.url}{prefix}{path}", encoded=True).with_query(_query(query))
         data = content if body is None else msgspec.json.encode(body)
         sent = {**({"Content-Type": "application/json"} if data is not None else {}), **(headers or {})}
+        asked = self._session_of().request(method, url, data=data, headers=sent, allow_redirects=False)
         try:
-            async with self._session_of().request(
-                method, url, data=data, headers=sent, allow_redirects=False
-            ) as answer:
+            async with self._watched(query) as heard, asked as answer:
+                heard()
                 self.answered = True
                 yield answer
         except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, TimeoutError) as error:
@@ -115,6 +119,12 @@ class Client:
         except aiohttp.ClientError as error:
             message = f"the server at {self.url} was not understood: {type(error).__name__}: {error}"
             raise BackendError(message, hint=HINT) from error
+
+    def _watched(self, query: Query | None) -> AbstractAsyncContextManager[Callable[[], object]]:
+        """Whoever asked the server to wait is not told that it does."""
+        if self._silence is None or (query or {}).get("wait"):
+            return nullcontext(bool)
+        return self._silence.watched()
 
     def unreachable(self, error: BaseException, *, sent: bool = False) -> BackendError:
         """The error of a server that does not answer; `sent`: it may have been told to do something."""

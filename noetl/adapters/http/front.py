@@ -37,7 +37,7 @@ class HttpFront(HttpNotifications):
     """Front over REST. `told` hears of trouble that is being mended."""
 
     def __init__(self, url: str, token: str | None = None, notify: Callable[[str], None] = _silent) -> None:
-        self.client = Client(url, token)
+        self.client = Client(url, token, None if notify is _silent else notify)
         self._told = notify
 
     @property

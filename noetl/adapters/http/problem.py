@@ -55,6 +55,12 @@ def error_of(url: str, status: int, body: bytes) -> NoetlError:
     return {404: NotFound, 409: Conflict, 400: RequestError}.get(status, Refused)(message, hint=hint)
 
 
+def problem_words(body: bytes) -> str | None:
+    """What a problem says, without where it comes from."""
+    problem = _read(body)
+    return None if problem is None else problem.detail
+
+
 def _read(body: bytes) -> _Problem | None:
     try:
         return msgspec.json.decode(body, type=_Problem)
