@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 
@@ -59,6 +59,9 @@ from noetl.ports.notification import KEY_PREFIX
 from noetl.ports.results import Payloads
 from noetl.ports.store import Find, Listed, PlaybookText, Projection, Row, Summary, Tally
 from noetl.ports.values import ValueProblem, to_json
+
+if TYPE_CHECKING:
+    from noetl.core.reading.explain import Explanation, Reason
 
 LINES_PAGE = 1000
 NUL = b"\\u0000"
@@ -466,8 +469,20 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
             "status": explanation.status,
             "step": step,
             "summary": explanation.summary,
-            "reasons": [msgspec.to_builtins(reason) for reason in explanation.reasons],
+            "reasons": [
+                msgspec.to_builtins(reason)
+                for reason in [*explanation.reasons, *await self._running_reasons(execution_id, explanation)]
+            ],
         }
+
+    async def _running_reasons(self, execution_id: str, explanation: "Explanation") -> "list[Reason]":
+        if not explanation.under_way:
+            return []
+        from noetl.control.front.running_tasks import RunningTasks
+
+        running = RunningTasks(self._store, self._catalog, self.fleet)
+        await self.lines_sent()
+        return await running.reasons(execution_id, explanation.under_way)
 
     async def _check_step(self, execution_id: str, step: str) -> None:
         """Refuse a name that is no step of the playbook and none that was added to it."""

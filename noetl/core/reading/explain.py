@@ -4,14 +4,15 @@ One pass over the events; each handler turns a recorded decision into reasons. W
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from noetl.core import event_data
 from noetl.core.deciding.waiting_status import status_of
-from noetl.core.event import TERMINAL, Event, step_of
+from noetl.core.event import TERMINAL, Event, iso, step_of
 from noetl.core.fold import evolve
 from noetl.core.reading import explain_text
+from noetl.core.reading.under_way import RunningTask, UnderWay
 from noetl.core.shapes import Failure, ScopeValues
 from noetl.core.state import Parked, Run, State
 
@@ -37,6 +38,7 @@ class Explanation:
     status: str
     summary: str
     reasons: list[Reason]
+    under_way: list[RunningTask] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -54,6 +56,7 @@ def explain(execution_id: str, events: Iterable[tuple[int, Event]], step: str | 
         reader = READERS.get(event.name)
         if reader is not None:
             reader(story, seq, event, event.data or {})
+        story.under_way.receive(seq, event)
         evolve(story.state, event)
     story.stand_still()
     reasons = sorted(story.reasons, key=lambda reason: reason.seq)
@@ -61,7 +64,7 @@ def explain(execution_id: str, events: Iterable[tuple[int, Event]], step: str | 
         reasons = [reason for reason in reasons if reason.step == step or step in reason.facts.get("to", ())]
         if step not in story.state.steps:
             reasons.append(story.never_ran(step, reasons))
-    return Explanation(status_of(story.state), story.summary, reasons)
+    return Explanation(status_of(story.state), story.summary, reasons, story.still_runs(step))
 
 
 @dataclass(slots=True)
@@ -70,6 +73,7 @@ class _Story:
 
     state: State
     reasons: list[Reason] = field(default_factory=list)
+    under_way: UnderWay = field(default_factory=UnderWay)
     summary: str = ""
     sources: dict[str, str] = field(default_factory=dict)  # token -> where it came from
     repeated: dict[tuple[str, str, str], _Repeated] = field(default_factory=dict)
@@ -258,9 +262,19 @@ class _Story:
             self._tell_repeated(Event("step.started", 0, run=run_id))
         if state.ended:
             return
-        waits = [f"{run.id} {_doing(run)}" for run in state.runs.values()]
+        waits = [f"{run.id} {_doing(run, self.under_way.of_run(run.id))}" for run in state.runs.values()]
         waits += [f"a token is held at '{token.step}'" for token in state.tokens.values() if token.held]
         self.summary = f"it is {status_of(state)}: {'; '.join(waits) or 'nothing is under way'}"
+
+    def still_runs(self, step: str | None) -> list[RunningTask]:
+        """The tasks that have begun and are not over, of one step or all."""
+        told = []
+        for task in self.under_way.tasks.values():
+            run = self.state.runs.get(task.run)
+            if run is not None and step in (None, task.step):
+                ends = [moment for moment in (run.timeout_at, run.deadline) if moment is not None]
+                told.append(replace(task, step_ends=min(ends, default=None)))
+        return told
 
     def never_ran(self, step: str, reasons: list[Reason]) -> Reason:
         """Why a step has no run, or none yet."""
@@ -329,7 +343,7 @@ def _only_waits(run: Run | None) -> bool:
     )
 
 
-def _doing(run: Run) -> str:
+def _doing(run: Run, tasks: list[RunningTask]) -> str:
     waits = [explain_text.waiting(_facts(parked)) for parked in run.parked.values() if parked.output is None]
     if waits:
         return f"waits for {' and '.join(dict.fromkeys(waits))}"
@@ -338,6 +352,8 @@ def _doing(run: Run) -> str:
         return f"has {over} of {run.loop.total} rows behind it that were claimed so far"
     if run.loop is not None:
         return f"has {run.loop.done + run.loop.failed} of {run.loop.total} iterations behind it"
+    if tasks:
+        return f"has been running task '{tasks[0].task}' since {iso(tasks[0].since)}"
     return "is running" if run.started_at is not None else "has not been started by a worker"
 
 

@@ -1,0 +1,82 @@
+"""Why an execution hangs: what is said of the task that runs, by a front over real tasks."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from noetl.adapters.clock.wall import now_ms
+from noetl.adapters.memory.results import MemoryResults
+from noetl.adapters.memory.store import MemoryStore
+from noetl.control.front.running_tasks import timeout_of
+from noetl.core.program.program import compile_program
+from noetl.core.reading.under_way import RunningTask
+from noetl.dsl.load import load
+from noetl.ports.front import Ask
+from noetl.wiring.tool_kinds import kinds
+from tests.engine.harness import playbook
+from tests.unit.control.test_front import ended, process, until
+
+HANGS = playbook(
+    """
+    - step: load
+      tool:
+        - {name: prepare, kind: noop}
+        - name: pull
+          kind: python
+          input:
+            fifo: "{{ workload.fifo }}"
+            code: |
+              print("connecting to the shop", flush=True)
+              open(fifo).read()
+    """
+)
+CALLS = """
+- step: start
+  loop: {in: [1], iterator: n}
+  spec: {timeout: 9}
+  tool:
+    - {name: plain, kind: noop}
+    - {name: short, kind: noop, spec: {timeout: 5}}
+    - {name: fetch, kind: workbook, block: get}
+"""
+
+
+async def test_a_task_that_hangs_is_told_with_its_last_line_its_timeout_and_the_usual_time(
+    tmp_path: Path,
+) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    store, results = MemoryStore(now_ms), MemoryResults(now_ms)
+    async with process(tmp_path, store, results) as made:
+        before = await made.front.start(Ask(text=HANGS, workload={"fifo": "/dev/null"}))
+        await ended(made, before)
+        hangs = await made.front.start(Ask(text=HANGS, workload={"fifo": str(fifo)}))
+        async with asyncio.timeout(30):
+            await until(made, hangs.execution_id, "step.checkpointed")
+            async for page in made.front.follow_logs(hangs.execution_id):
+                if page["items"]:
+                    break
+        why = await made.front.why(hangs.execution_id)
+        assert "load.1 has been running task 'pull' since " in why["summary"]
+        said = "\n".join(reason["text"] for reason in why["reasons"] if reason["about"] == "task")
+        assert "task 'pull' has been running for" in said
+        assert "ago: connecting to the shop" in said
+        assert "it has no timeout" in said
+        assert "step 'load' took" in said
+        assert (await made.front.why(hangs.execution_id, "load"))["reasons"][-1]["step"] == "load"
+        await asyncio.to_thread(fifo.write_text, "")
+        await ended(made, hangs)
+        assert "running" not in (await made.front.why(hangs.execution_id))["summary"]
+
+
+@pytest.mark.parametrize(
+    "task, at, timeout", [("plain", "[0]", None), ("short", "[0]", 5), ("ask", "[0]/fetch", 7), ("gone", "", None)]
+)  # fmt: skip
+def test_the_timeout_is_that_of_the_task_also_inside_a_block(task: str, at: str, timeout: int | None) -> None:
+    text = playbook(CALLS, workbook="workbook: [{name: get, tool: {name: ask, kind: noop, spec: {timeout: 7}}}]")
+    loaded = load(text, kinds=kinds())
+    assert loaded.playbook is not None, loaded.diagnostics
+    program = compile_program(loaded.playbook, kinds(), "h")
+    assert timeout_of(program, RunningTask(1, "start.1", task, at, 1, 0, None)) == timeout
