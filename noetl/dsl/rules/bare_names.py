@@ -16,7 +16,7 @@ from noetl.dsl.templates.reads import Read
 from noetl.dsl.templates.values import ENVELOPE_FIELDS
 
 PREFER_FULL_NAME = Code("prefer-full-name", "info", "A name is read without its scope")
-SHADOWED_NAME = Code("shadowed-name", "warning", "A name hides the task or step of the same name")
+SHADOWED_NAME = Code("shadowed-name", "warning", "A name hides another of the same name")
 READ_TOO_EARLY = Code("read-too-early", "warning", "A result is read before it can exist")
 FALL_THROUGH_FIELD = Code("fall-through-field", "info", "A payload field is read without data")
 UNKNOWN_STATUS = Code("unknown-status", "warning", "A status is compared with a word it never is")
@@ -99,6 +99,21 @@ def prefer_full_name(context: RuleContext) -> Iterator[Diagnostic]:
             yield PREFER_FULL_NAME.at(site.mark, f"'{name}' is {full} here", f"write {full}")
 
 
+def hidden_trigger(context: RuleContext) -> Iterator[Diagnostic]:
+    """A field of what started the execution is not read of a step or task that hides it."""
+    for site, read, meanings in _bare(context):
+        if meanings[:1] not in ([TASK], [STEP]) or ENGINE_NAME not in meanings:
+            continue
+        if len(read.path) > 1 and read.path[1] in at.TRIGGER_FIELDS - ENVELOPE_FIELDS:
+            message = (
+                f"'{read.dotted}' in {site.description} means {meanings[0]} of that name, "
+                "not what started the execution"
+            )
+            full = ".".join(("trigger", "data", *read.path[1:]))
+            hint = f"give {meanings[0]} another name, or write {full} if that is meant"
+            yield SHADOWED_NAME.at(site.mark, message, hint)
+
+
 def read_too_early(context: RuleContext) -> Iterator[Diagnostic]:
     """A task or step is read where it can have finished."""
     is_split = any(context.net.splits(number) for number in context.net.reached)
@@ -162,6 +177,7 @@ RULES = (
     undefined_trigger_field,
     undefined_result,
     prefer_full_name,
+    hidden_trigger,
     read_too_early,
     fall_through_field,
     unknown_status,

@@ -75,7 +75,9 @@ async def test_a_task_that_hangs_is_told_with_its_last_line_its_timeout_and_the_
     "task, at, timeout", [("plain", "[0]", None), ("short", "[0]", 5), ("ask", "[0]/fetch", 7), ("gone", "", None)]
 )  # fmt: skip
 def test_the_timeout_is_that_of_the_task_also_inside_a_block(task: str, at: str, timeout: int | None) -> None:
-    text = playbook(CALLS, workbook="workbook: [{name: get, tool: {name: ask, kind: noop, spec: {timeout: 7}}}]")
+    text = playbook(
+        CALLS, workbook="workbook: [{name: get, tool: {name: ask, kind: noop, spec: {timeout: 7}}}]"
+    )
     loaded = load(text, kinds=kinds())
     assert loaded.playbook is not None, loaded.diagnostics
     program = compile_program(loaded.playbook, kinds(), "h")

@@ -26,7 +26,9 @@ def test_a_task_that_has_begun_is_told_with_its_attempt_and_its_worker() -> None
     assert read(STARTED, TASK_STARTED) == [RunningTask(2, "a.1", "t", "", 2, 9, "w1")]
 
 
-@pytest.mark.parametrize("name", ["task.done", "task.parked", "step.failed", "lease.expired", "lease.returned"])
+@pytest.mark.parametrize(
+    "name", ["task.done", "task.parked", "step.failed", "lease.expired", "lease.returned"]
+)
 def test_what_is_over_waits_or_begins_again_is_not_under_way(name: str) -> None:
     assert read(STARTED, TASK_STARTED, Event(name, 10, run="a.1", label="t", visit=1, attempt=2)) == []
 

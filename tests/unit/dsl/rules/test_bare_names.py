@@ -2,6 +2,7 @@
 
 import pytest
 
+from noetl.dsl.rules.name_resolution import STEP, TASK
 from tests.playbook_text import loaded, messages
 
 
@@ -173,3 +174,29 @@ workflow:
 """
     hints = {f.hint for f in loaded(text).diagnostics if f.code == "undefined-name"}
     assert hints == {"'a' has a meaning elsewhere in the playbook, not here: hand it over as input"}
+
+
+TRIGGERED = """
+workflow:
+  - {{step: {step}, tool: {{name: {task}, kind: noop}}, next: {{arcs: [{{step: use}}]}}}}
+  - {{step: use, tool: [{{name: {task}, kind: noop}}, {{kind: noop, input: {{x: "{{{{ {read} }}}}"}}}}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    "step, task, read, hides",
+    [
+        ("trigger", "t", "trigger.tick", STEP),
+        ("s", "trigger", "trigger.payload.id", TASK),
+        ("trigger", "t", "trigger.data", None),
+        ("trigger", "t", "trigger.status", None),
+        ("s", "t", "trigger.tick", None),
+    ],
+)
+def test_a_step_or_task_that_hides_what_started_the_execution_is_told(step, task, read, hides):
+    told = messages(TRIGGERED.format(step=step, task=task, read=read), "shadowed-name")
+    assert (
+        told == []
+        if hides is None
+        else told[0].endswith(f"means {hides} of that name, not what started the execution")
+    )
