@@ -5,10 +5,11 @@ no part of one version fits another. Changing the master key wraps the data keys
 stay as they are. Where the bytes rest is the store's.
 """
 
+import fcntl
 import hashlib
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, NamedTuple
@@ -147,7 +148,20 @@ def keys_of(setting: str | None, file: Path) -> tuple[bytes, ...]:
 
 def add_key(file: Path) -> None:
     """Put a new key before those of a file; the older ones go on opening what they sealed."""
-    _write(file, os.urandom(KEY_BYTES) + b"".join(keys_of(None, file)), replace=True)
+    with _alone(file.parent):
+        _write(file, os.urandom(KEY_BYTES) + b"".join(keys_of(None, file)), replace=True)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """While no other process adds a key: one that is lost takes along what it has sealed by then."""
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def decode_keys(text: str) -> tuple[bytes, ...]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,17 @@ async def test_a_new_master_key_is_put_in_force_while_others_read_and_set(store,
     assert (len(keys), file.stat().st_mode & 0o777) == (6 * 32, 0o600)
     file.write_bytes(keys[:32])  # the newest key alone opens everything
     assert {name: (await keychain.credential(name))["n"] for name in names} == newest
+
+
+def test_of_keys_that_are_made_at_once_none_is_lost(tmp_path):
+    """A lost one would take along what it has sealed by then."""
+    file = tmp_path / "home" / "key"
+    first = keys_of(None, file)
+    with ThreadPoolExecutor(8) as pool:
+        for made in [pool.submit(add_key, file) for _ in range(64)]:
+            made.result()
+    keys = keys_of(None, file)
+    assert (len(set(keys)), keys[-1:]) == (65, first)
 
 
 @pytest.mark.parametrize("content", [b"", b"short", b"x" * 33])
