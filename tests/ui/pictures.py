@@ -20,7 +20,7 @@ OUT = ROOT / "docs" / "images" / "ui"
 ORDERS = (
     HEAD
     + """\
-metadata: {name: orders, path: shop/orders, description: Load the day's orders and publish a report}
+metadata: {name: orders, path: shop/orders, description: Load the day's orders and publish a report, labels: {team: shop}}
 workload: {region: eu, day: "2026-11-14", limit: 40, dry_run: false}
 workflow:
   - step: start

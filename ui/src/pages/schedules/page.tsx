@@ -141,7 +141,7 @@ function RowActions({
 }) {
   return (
     <td className="td max-sm:w-full">
-      <span className="flex flex-wrap gap-1 sm:ml-auto sm:w-60 sm:justify-end 2xl:w-auto 2xl:flex-nowrap">
+      <span className="flex flex-wrap gap-1 sm:ml-auto sm:w-72 sm:justify-end 2xl:w-auto 2xl:flex-nowrap">
         <Button
           icon="play"
           className="max-sm:[&_svg]:hidden"
