@@ -141,6 +141,9 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = root.main(list(arguments), prog_name="noetl", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
+        import warnings
+
+        warnings.filterwarnings("ignore", "coroutine .* was never awaited")  # of a command that had not begun
         return EXIT_INTERRUPTED
     except click.ClickException as error:
         return _report_usage(error)

@@ -90,7 +90,13 @@ def workload(function: Command) -> Command:
     """What a playbook is given whenever it is started: its version and its workload."""
     for option in (
         click.option("--version", type=click.IntRange(min=1), metavar="N", help="Not the newest version."),
-        click.option("--input", "file", metavar="FILE|-", help="Workload values from a JSON or YAML file."),
+        click.option(
+            "--input",
+            "file",
+            metavar="FILE|-",
+            type=click.Path(),
+            help="Workload values from a JSON or YAML file.",
+        ),
         click.option(
             "--set", "assignments", multiple=True, metavar="KEY=VALUE",
             help="Set a workload key; typed as YAML, dotted.",

@@ -141,7 +141,7 @@ class Catalog:
         try:
             playbook_text = await self.store.playbook(path=path, version=version)
         except NotFound:
-            file = await asyncio.to_thread(self._project_file, path)
+            file = None if version is not None else await asyncio.to_thread(self._project_file, path)
             if file is None:
                 raise
         else:
@@ -149,7 +149,7 @@ class Catalog:
             if file is None or not await asyncio.to_thread(_says, file, path):
                 return playbook_text
         entry, _ = await self.register(await asyncio.to_thread(file.read_text), str(file))
-        return entry if version is None else await self.store.playbook(path=path, version=version)
+        return entry
 
     def _own_file(self, playbook_text: PlaybookText) -> Path | None:
         return None if self.project is None or playbook_text.file is None else Path(playbook_text.file)

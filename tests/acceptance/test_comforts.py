@@ -39,6 +39,22 @@ def test_commands_and_options_are_completed(noetl: Noetl) -> None:
     assert {"release", "replay", "rerun", "resume", "retry"} == set(names)
 
 
+@pytest.mark.parametrize(
+    "words", ["noetl run fi", "noetl validate a fi", "noetl run x --input fi", "noetl test fi"]
+)
+def test_names_of_files_are_completed(words: str) -> None:
+    place = str(len(words.split()) - 1)
+    asked = {"_NOETL_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": place}
+    done = subprocess.run([NOETL], env={**os.environ, **asked}, capture_output=True, text=True, check=False)
+    assert done.stdout == "file,fi\n"
+
+
+def test_a_zsh_that_nobody_has_set_up_is_made_ready(noetl: Noetl) -> None:
+    head, ready, *_ = noetl("completion", "zsh").stdout.splitlines()
+    assert head == "#compdef noetl", "where zsh loads it from a folder of its own"
+    assert ready == "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }"
+
+
 @pytest.mark.anywhere
 def test_a_text_is_printed_as_it_is(noetl: Noetl) -> None:
     (noetl.folder / "say.yaml").write_text(say('two\n"lines"'))
@@ -53,6 +69,9 @@ def test_an_older_version_is_run(noetl: Noetl) -> None:
     for number in (1, 2):
         (noetl.folder / "say.yaml").write_text(say(f"version {number}", name))
         assert noetl("register", "say.yaml").returncode == 0
+    unknown = noetl("run", f"tests/{name}", "--version", "9")
+    assert (unknown.returncode, unknown.stdout) == (2, ""), "not what the file has"
+    assert f"'tests/{name}' has no version 9\n  = fix: its versions: 2, 1" in unknown.stderr
     (noetl.folder / "say.yaml").unlink()
     assert noetl("run", f"tests/{name}", "--version", "1").stdout == '"version 1"\n'
     assert noetl("run", f"tests/{name}").stdout == '"version 2"\n'

@@ -293,7 +293,7 @@ def test_one_interrupt_finishes_the_running_task_and_hands_the_rest_back(noetl, 
     running.send(number)
     done = running.wait()
     assert done.returncode == 130
-    assert "stopping: tasks that run are finished first" in done.stderr
+    assert "stopping: tasks that run have 10 seconds to end" in done.stderr
     assert "go on with: noetl execution resume " in done.stderr
     before = len(events(noetl, "loop.iteration.done"))
     assert before < 30

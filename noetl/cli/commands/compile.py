@@ -26,7 +26,7 @@ Exit codes: 0 compiled, 1 the playbook has errors, 2 wrong usage.
 
 
 @click.command("compile", epilog=EPILOG)
-@click.argument("playbook", metavar="FILE")
+@click.argument("playbook", metavar="FILE", type=click.Path())
 @click.option("--step", "step_name", metavar="NAME", help="Print only this step.")
 @click.option("--debug-map", is_flag=True, help="Print which line each generated task comes from.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of YAML.")

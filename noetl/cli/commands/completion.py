@@ -5,9 +5,12 @@ import click
 from noetl.cli.terminal import emit
 
 SHELLS = ("bash", "zsh", "fish")
+# A zsh that nobody has set up knows no completion. The first line of the script is for zsh's own lists.
+ZSH_HEAD = "#compdef noetl\n"
+ZSH_READY = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"
 EPILOG = """\b
 Examples:
-  noetl completion bash >> ~/.bash_completion
+  noetl completion bash >> ~/.bashrc
   noetl completion zsh >> ~/.zshrc
   noetl completion fish > ~/.config/fish/completions/noetl.fish
 """
@@ -23,4 +26,5 @@ def command(shell: str) -> None:
 
     completion = get_completion_class(shell)
     assert completion is not None, "click knows every shell that can be chosen"
-    emit(completion(root, {}, "noetl", "_NOETL_COMPLETE").source())
+    script = completion(root, {}, "noetl", "_NOETL_COMPLETE").source()
+    emit(script.replace(ZSH_HEAD, ZSH_HEAD + ZSH_READY, 1) if shell == "zsh" else script)

@@ -30,7 +30,7 @@ def command() -> None:
     "--field", "fields", multiple=True, metavar="KEY=VALUE", help="A field, as in user=app; repeatable."
 )
 @click.option("--value", metavar="TEXT|-", help="The one secret value; `-` reads it from standard input.")
-@click.option("--input", "file", metavar="FILE|-", help="Fields from a JSON or YAML file.")
+@click.option("--input", "file", metavar="FILE|-", type=click.Path(), help="Fields from a JSON or YAML file.")
 @options.server
 async def set_credential(name: str, fields: tuple[str, ...], value: str | None, file: str | None) -> None:
     """Store a credential; one that has the name is replaced.

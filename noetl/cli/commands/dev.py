@@ -66,7 +66,7 @@ async def _serve(folder: Path, settings: Settings) -> int:
             emit(url_of(bound))
             with tracing(settings, served.plane.engine), _background(watcher.keep_looking()):
                 await serve(app, bound, stopping)
-            note("stopping: running tasks come to their end")
+            note("stopping: tasks that run have 10 seconds to end")
     return 0
 
 

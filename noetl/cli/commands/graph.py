@@ -23,7 +23,7 @@ Exit codes: 0 drawn, 1 the playbook has errors, 2 wrong usage.
 
 
 @click.command("graph", epilog=EPILOG)
-@click.argument("playbook", metavar="FILE")
+@click.argument("playbook", metavar="FILE", type=click.Path())
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), help="Output format.  [default: mermaid, or as FILE ends]"
 )

@@ -43,7 +43,7 @@ class MigrateOptions:
 
 
 @click.command("migrate", epilog=EPILOG)
-@click.argument("playbooks", nargs=-1, required=True, metavar="FILE...")
+@click.argument("playbooks", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @click.option("--diff", is_flag=True, help="Print a unified diff; this is the default.")
 @click.option("--write", is_flag=True, help="Rewrite the files in place.")
 @click.option("--check", is_flag=True, help="Change nothing; exit 1 when something would change.")

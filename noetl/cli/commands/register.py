@@ -11,7 +11,7 @@ from noetl.cli.terminal import emit, indented_json
 
 
 @click.command("register", cls=Command)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @options.server
 @options.as_json
 async def command(files: tuple[str, ...], as_json: bool) -> int:

@@ -35,7 +35,7 @@ SERVER = "Run on this server: its address, or the name of a context."
 
 
 @click.command("run", cls=Command)
-@click.argument("playbook", required=False, metavar="FILE|PATH")
+@click.argument("playbook", required=False, metavar="FILE|PATH", type=click.Path())
 @click.option(
     "--set",
     "assignments",
@@ -49,7 +49,13 @@ SERVER = "Run on this server: its address, or the name of a context."
     metavar="N",
     help="Not the newest version of a registered playbook.",
 )
-@click.option("--input", "input_file", metavar="FILE|-", help="Workload values from a JSON or YAML file.")
+@click.option(
+    "--input",
+    "input_file",
+    metavar="FILE|-",
+    type=click.Path(),
+    help="Workload values from a JSON or YAML file.",
+)
 @options.output_options
 @options.timeout
 @click.option("--until", metavar="STEP", help="Pause when a token comes to STEP.")

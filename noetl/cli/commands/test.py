@@ -21,14 +21,20 @@ Exit codes: 0 every test passed, 1 one failed or is not valid, 2 a file cannot b
 
 
 @click.command("test", epilog=EPILOG)
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path())
 @click.option("--record", is_flag=True, help="Run for real, and write what its tools answer into the test.")
 @click.option("--only", metavar="TEXT", help="Only tests whose name has this text.")
 @click.option(
     "--set", "assignments", multiple=True, metavar="KEY=VALUE",
     help="With --record: set a workload key; typed as YAML, dotted.",
 )  # fmt: skip
-@click.option("--input", "input_file", metavar="FILE|-", help="With --record: workload values from a file.")
+@click.option(
+    "--input",
+    "input_file",
+    metavar="FILE|-",
+    type=click.Path(),
+    help="With --record: workload values from a file.",
+)
 @options.as_json
 @click.option("-q", "--quiet", is_flag=True, help="Only what failed, and no coverage.")
 def command(paths: tuple[str, ...], record: bool, **choices: Unpack[TestChoices]) -> int:

@@ -31,7 +31,7 @@ Exit codes: 0 no errors, 1 errors found, 2 a file cannot be read or the command 
 
 
 @click.command("validate", epilog=EPILOG)
-@click.argument("playbooks", nargs=-1, required=True, metavar="FILE...")
+@click.argument("playbooks", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @click.option("--strict", is_flag=True, help="Treat older spellings as errors instead of warnings.")
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Output format."

@@ -74,7 +74,7 @@ async def _work(settings: Settings) -> int:
                 emit(worker.hello.worker_id)
                 note(f"worker of pool '{settings.pool}', {settings.concurrency} at once; Ctrl-C stops it")
                 await _until(stopping, worker.refused)
-                note("stopping: tasks that run are finished first, the rest is handed back")
+                note("stopping: tasks that run have 10 seconds to end, the rest is handed back")
     return 0
 
 

@@ -23,7 +23,7 @@ from noetl.wiring.embedded import Embedded
 CHECK_S = 0.5
 INTERRUPTED = "interrupted"
 TIMEOUT = "timeout"
-DRAINING = "stopping: tasks that run are finished first; Ctrl-C again stops at once"
+DRAINING = "stopping: tasks that run have 10 seconds to end; Ctrl-C again stops at once"
 NOBODY = "nobody runs this execution any more"
 
 

@@ -82,7 +82,7 @@ async def run(viewer: Viewer, name: str, ask: Ask, *, detach: bool = False) -> i
         viewer.watch.rejected(source or Source(name, b""), error)
         return REJECTED
     except NotFound as error:
-        raise (_no_playbook(name, error) if source is None else error) from None
+        raise (_no_playbook(name, error) if source is None and ask.version is None else error) from None
 
 
 def _no_playbook(name: str, error: NotFound) -> NotFound:

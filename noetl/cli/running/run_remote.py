@@ -38,6 +38,8 @@ class RemoteRunner:
             try:
                 return await self.front.start(ask)
             except NotFound:
+                if ask.version is not None:  # a file has none
+                    raise
                 source = find_in_project(self.connection.settings.project, ask.path or "")
                 if source is None:
                     raise

@@ -1,5 +1,6 @@
 """The door: help, unknown commands, exit codes, and that nothing heavy is imported for help."""
 
+import signal
 import subprocess
 import sys
 import types
@@ -10,7 +11,7 @@ import pytest
 
 from noetl import __version__
 from noetl.cli import main
-from noetl.cli.exit_codes import EXIT_USAGE
+from noetl.cli.exit_codes import EXIT_INTERRUPTED, EXIT_USAGE
 from noetl.errors import BackendError, Conflict, InvariantViolation, MissingExtra, NotFound, PlaybookError
 
 HEAVY = [
@@ -161,6 +162,21 @@ def test_main_leaves_with_the_exit_code(monkeypatch: pytest.MonkeyPatch, capsys)
     with pytest.raises(SystemExit) as caught:
         main.main()
     assert caught.value.code == 2
+
+
+@pytest.mark.parametrize("at", ["click.types", "noetl.cli.main", "noetl.cli.terminal"])
+def test_an_interrupt_while_it_loads_is_no_bug(at: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "noetl", "execution", "list"]
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    assert process.stderr is not None
+    assert any(line.rstrip().endswith(f" {at}") for line in process.stderr), "it is imported"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert "Traceback" not in said
+    assert "Warning" not in said
+    assert process.returncode in (-signal.SIGINT, EXIT_INTERRUPTED, 0)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     help="JSON lines (one event envelope each), or XES for process mining.",
 )  # fmt: skip
 @click.option("--json", "as_format", flag_value="jsonl", help="The same as --format jsonl.")
-@click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Write here instead of to stdout.")
 async def command(execution: str, as_format: str, output: str | None) -> None:
     """Export the log of an execution."""
     from noetl.cli.commands.execution.pages import envelopes

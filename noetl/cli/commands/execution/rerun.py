@@ -14,7 +14,7 @@ from noetl.cli.playbooks.sources import read_one
 @click.option(
     "--from", "start", required=True, metavar="STEP", help="The step, or one run of it as in 'load.2'."
 )
-@click.option("--playbook", metavar="FILE", help="Go on with this playbook instead.")
+@click.option("--playbook", metavar="FILE", type=click.Path(), help="Go on with this playbook instead.")
 @options.output_options
 @options.timeout
 async def command(
