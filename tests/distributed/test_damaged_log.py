@@ -24,7 +24,7 @@ workflow:
   - step: start
     next: {spec: {mode: inclusive}, arcs: [{step: works}, {step: waits}]}
   - step: works
-    tool: {kind: shell, input: {command: "test -e pid || { echo $$ > pid; exec sleep 600; }"}}
+    tool: {kind: shell, input: {command: "test -e pid || { echo begun; echo $$ > pid; exec sleep 600; }"}}
   - {step: waits, tool: {kind: wait, input: {signal: go}}}
 """
 SOUND = """
@@ -45,6 +45,13 @@ def command(cluster: Cluster, server: Node, *words: str) -> tuple[int, str]:
     environment.pop("PYTHONPATH")
     ended = FORK_SERVER.run(words, cluster.folder, environment)
     return ended.returncode, (ended.stdout + ended.stderr).decode()
+
+
+def printed(cluster: Cluster, server: Node, execution_id: str) -> str:
+    """What its tasks printed, as a terminal shows it."""
+    code, said = command(cluster, server, "execution", "logs", execution_id)
+    assert code == 0, said
+    return said
 
 
 def metrics(server: Node) -> str:
@@ -95,6 +102,8 @@ async def test_a_damaged_log_is_stuck_alone_until_it_is_repaired_and_released(cl
             True,
         )
         assert "noetl_executions_stuck 1" in metrics(second)
+        await until(lambda: "begun" in printed(cluster, second, broken), "what it printed is not shown")
+        assert "is not known from here on: the row of event" in printed(cluster, second, broken)
         code, said = command(cluster, second, "execution", "release", broken)
         assert (code, "cannot be read" in said, "Traceback" in said) == (2, True, False)
         code, said = command(cluster, second, "execution", "signal", sound, "go")

@@ -18,7 +18,7 @@ class LineFormat:
 
     def __call__(self, line: LogLine) -> str:
         """One line."""
-        place = f"{line['step']}{line['iteration'] or ''}/{line['task']}"
+        place = f"{line['step']}{line['iteration'] or ''}/{line['task']}" if line["task"] else "-"
         if line["execution_id"] != self._id:
             place = f"{line['execution_id'][-ID_CHARS:]}:{place}"
         attempt = f" attempt {line['attempt']}" if (line["attempt"] or 1) > 1 else ""

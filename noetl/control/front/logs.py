@@ -12,7 +12,7 @@ from noetl.control.history import events
 from noetl.core.event import Event, iso, step_of
 from noetl.core.reading.task_logs import texts_of
 from noetl.core.values.lines import LEVELS
-from noetl.errors import RequestError
+from noetl.errors import InvariantViolation, NewerFormat, NoetlError, RequestError
 from noetl.ports.answers import LinesPage, LogLine
 from noetl.ports.front import FindLines
 from noetl.ports.store import Find, Store
@@ -146,14 +146,34 @@ def _entries_of(row: StoredLines) -> Iterator[_Entry]:
 async def _recorded(store: Store, execution_id: str, after: int, limit: int) -> _Source:
     entries: list[tuple[int, list[_Entry]]] = []
     count = 0
-    async for seq, event in events(store, execution_id, after + 1):
-        after = seq
-        if event.name == "task.done" and (own := list(_entries_in(execution_id, event))):
-            entries.append((seq, own))
-            count += len(own)
-            if count >= limit:
-                return _Source(entries, after, True)
+    try:
+        async for seq, event in events(store, execution_id, after + 1):
+            after = seq
+            if event.name == "task.done" and (own := list(_entries_in(execution_id, event))):
+                entries.append((seq, own))
+                count += len(own)
+                if count >= limit:
+                    return _Source(entries, after, True)
+    except (InvariantViolation, NewerFormat) as error:  # what tasks printed rests elsewhere, and is shown
+        damaged = await store.rows(execution_id, after + 1, 1)
+        entries += [(FAR, [_unreadable(execution_id, row.ts, error)]) for row in damaged]
+        after = FAR
     return _Source(entries, after, False)
+
+
+def _unreadable(execution_id: str, ts: int, error: NoetlError) -> _Entry:
+    line: LogLine = {
+        "execution_id": execution_id,
+        "ts": iso(ts),
+        "step": "",
+        "run": "",
+        "task": "",
+        "iteration": None,
+        "attempt": None,
+        "level": "error",
+        "text": f"… with what errors tasks ended is not known from here on: {error.message} …",
+    }
+    return _Entry(ts, line)
 
 
 def _entries_in(execution_id: str, event: Event) -> Iterator[_Entry]:
