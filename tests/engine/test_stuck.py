@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from noetl.control import engine as engine_module
+from noetl.control.front.stuck import release
 from noetl.control.log_rows import encode_message
 from noetl.control.stuck_executions import StuckError
 from noetl.core.decide import decide
@@ -206,7 +207,13 @@ async def test_an_unreadable_letter_stops_its_execution_alone(tmp_path):
         await made.store.post(sound, encode_message(Control("signal", name="go")))
         await made.engine.collect_mail()
         assert (await finish(made, sound)).status == "completed"
-        assert (await stuck(made, broken))["stuck"]["reason"] == "mail"
+        why = (await stuck(made, broken))["stuck"]
+        assert why["reason"] == "mail"
+        with pytest.raises(StuckError, match="a message that was left for it cannot be read"):
+            await release(made.engine, broken, "ann", adopts=True)  # as a server does, which reads it again
+        again = (await stuck(made, broken))["stuck"]
+        assert again["reason"] == "mail"
+        assert again["since"] > why["since"]
 
 
 async def test_a_result_store_that_fails_for_one_execution_keeps_no_letter_of_another(tmp_path, monkeypatch):

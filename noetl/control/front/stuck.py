@@ -9,11 +9,11 @@ import msgspec
 from noetl.control.engine import Engine
 from noetl.control.history import events
 from noetl.control.recovery import newest_state
-from noetl.control.stuck_executions import WORDS, stuck_of
+from noetl.control.stuck_executions import WORDS, refusal, stuck_of
 from noetl.core.event import Event, iso
 from noetl.core.reading.explain import Reason, explain
 from noetl.core.state import State
-from noetl.errors import Conflict, DamagedData, InvariantViolation, NewerFormat, NotFound
+from noetl.errors import BackendError, Conflict, DamagedData, InvariantViolation, NewerFormat, NotFound
 from noetl.ports.answers import StuckAnswer, WhyAnswer
 from noetl.ports.store import Store, Stuck, Summary
 
@@ -124,3 +124,15 @@ async def release(engine: Engine, execution_id: str, by: str, *, adopts: bool) -
     engine.forget(execution_id)  # it may be here from before another server gave it up
     _LOG.warning("released by %s", by, extra={"execution_id": execution_id})
     await (engine.pick_up if adopts else engine.load)(execution_id)
+    if adopts:
+        await _read_mail(engine, execution_id)
+
+
+async def _read_mail(engine: Engine, execution_id: str) -> None:
+    """See that what was left for an execution can be read; raises StuckError when it cannot."""
+    with suppress(BackendError):  # of others; the next round tells
+        await engine.collect_mail()
+    await engine.stuck.mark()
+    why = stuck_of(await engine.store.summary(execution_id))
+    if why is not None:
+        raise refusal(execution_id, why)
