@@ -34,9 +34,14 @@ from noetl.ports.link_protocol import SPOKEN, ProtocolRange
 CONNECT_S = 5.0
 HEAD_BYTES = 64 * 1024
 ANSWERS_BYTES = 4 * 1024**3  # of long answers; the server was asked for them
-LATER = (408, 421, 429)  # another try may go better
+LATER = (408, 429)  # another try may go better
+MISDIRECTED = "421"  # by an address that leads to several
 _END = b"\r\n\r\n"
 Notice = Callable[["ServerConnection", bytes], None]
+
+
+class Misdirected(BackendError):
+    """Another server is there than the one that was wanted, as behind one address for all."""
 
 
 class ServerConnection(LinkConnection):
@@ -194,6 +199,8 @@ def refusal(url: str, status: str, body: bytes) -> RequestError | BackendError:
         problem = {}
     message = str(problem.get("detail") or f"{url} answers with status {status or 'none'} instead of a link")
     hint = problem.get("hint")
+    if status == MISDIRECTED:
+        return Misdirected(f"{url} is not the server that is looked for")
     later = not status.isdigit() or int(status) >= 500 or int(status) in LATER
     if status == "404":
         hint = "is it a server of this version, without NOETL_BUS, and do proxies pass upgrades on?"

@@ -14,7 +14,7 @@ import msgspec
 from noetl import __version__
 from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.direct.connection import NOTICE, ROOM
-from noetl.adapters.direct.dial import ServerConnection, dial
+from noetl.adapters.direct.dial import Misdirected, ServerConnection, dial
 from noetl.adapters.direct.frames import GOING_AWAY, REFUSED
 from noetl.adapters.direct.notices import BEAT, HINT, ORDERS, PEERS, PUSH, Peers
 from noetl.adapters.link.requests import ANSWER_S, NoAnswer, WorkerLink
@@ -66,7 +66,8 @@ class DirectLink(WorkerLink):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for connection in list(self._connections.values()):
+        connections, self._connections = self._connections, {}
+        for connection in connections.values():
             connection.close(GOING_AWAY, "the worker stops")
 
     # Dialling
@@ -79,51 +80,58 @@ class DirectLink(WorkerLink):
         """Be connected to a server, again and again, by its own address or by one that leads to all."""
         wait, warned = AGAIN_S, set[str]()
         ways = [address.url, *(self._urls if address.server else ())]
-        turn = 0
+        turn, server = 0, address.server
         while True:
-            existing = self._connections.get(address.server)
-            if existing is not None:
-                await asyncio.shield(existing.lost)
+            await self._until_lost(server)
             try:
-                reached = await self._connect(ways[turn % len(ways)], address)
-                wait, turn = AGAIN_S, 0
-                warned.clear()
-                await asyncio.shield(reached.lost)
-                _LOG.warning("the link to %s is lost: %s", reached.url, reached.why)
+                server = await self._connect(ways[turn % len(ways)], address)
+                if server in self._connections:
+                    wait, turn = AGAIN_S, 0
+                    warned.clear()
+                await self._until_lost(server)
             except RequestError as error:
                 self._refusals[address] = error
                 _warn(error.message, warned)
             except BackendError as error:
                 self._refusals.pop(address, None)  # whoever refused there is not there any more
-                _warn(f"{error.message}; trying again", warned)
+                if not isinstance(error, Misdirected):
+                    _warn(f"{error.message}; trying again", warned)
             self._tried.add(address)
             self._changed.set()
             turn += 1
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(wait * 1.5, AGAIN_MOST_S)
 
-    async def _connect(self, url: str, address: ServerAddress) -> ServerConnection:
-        """A connection to a server: a new one, or the one that there is already."""
+    async def _until_lost(self, server: str) -> None:
+        """Wait while there is a connection to a server, by whichever address."""
+        while (existing := self._connections.get(server)) is not None:
+            await asyncio.shield(existing.lost)
+
+    async def _connect(self, url: str, address: ServerAddress) -> str:
+        """Connect to the server at an address; its name."""
         wanted = {"server": address.server} if address.server else {}
         connection = await dial(url, {**self._query, **wanted}, self._token, self._noticed, self._spoken)
         assert connection.peers is not None
         server = connection.peers.server
+        if connection.closed:  # for another of ours, which is there or on its way
+            return server
         existing = self._connections.get(server)
-        if existing is not None and not existing.closed:  # another address led there too
-            if connection is not existing:
-                connection.close(REFUSED, "connected already")
-            return existing
         self._connections[server] = connection
+        if existing is not None:  # another address led there too, and the server lets go of it
+            existing.close(REFUSED, "connected again")
+        else:
+            _LOG.info("linked to %s, which is server %s", connection.url, server)
         connection.lost.add_done_callback(lambda _: self._forget(server, connection))
         self._refusals.pop(address, None)
         self._meet(connection.peers)
         self._changed.set()
         self.on_connected()
-        return connection
+        return server
 
     def _forget(self, server: str, connection: ServerConnection) -> None:
         if self._connections.get(server) is connection:
             del self._connections[server]
+            _LOG.warning("the link to %s is lost: %s", connection.url, connection.why)
 
     def _meet(self, peers: Peers) -> None:
         """Servers that we were told of: dial the new ones, give up those that are gone."""

@@ -100,6 +100,7 @@ class NatsClient:
         self._login = login
         self._connection: NatsConnection | None = None
         self._connected = asyncio.Event()
+        self._at = ""  # where the connection leads
         self._inbox = f"_INBOX.{secrets.token_hex(16)}"
         self._subscriptions: dict[bytes, tuple[str, str, MessageHandler]] = {
             INBOX: (f"{self._inbox}.*", "", _nothing)
@@ -235,6 +236,7 @@ class NatsClient:
             finally:
                 if self._connection is not connection:
                     connection.end("it did not answer in time")
+        self._at = f"{address.host}:{address.port}"
         self._connected.set()
 
     async def _greet(self, connection: NatsConnection, address: Address) -> None:
@@ -276,8 +278,9 @@ class NatsClient:
             self._connection = None
             self._connected.clear()
             self._give_up(why)
-            _LOG.warning("the connection to NATS is lost: %s", why)
+            _LOG.warning("the connection to NATS at %s is lost: %s", self._at, why)
             await self._reconnect()
+            _LOG.warning("there is a connection to NATS again, at %s", self._at)
             self._on_connected()
 
     async def _until_lost(self, connection: NatsConnection) -> str:

@@ -201,6 +201,28 @@ async def test_a_worker_connects_to_every_server_that_it_is_told_of_and_to_each_
             await link.close()
 
 
+async def test_two_addresses_that_lead_to_one_server_at_the_same_time_leave_one_connection(
+    world: DirectWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The server lets go of the one that came first: so does the worker, and neither dials again."""
+    entered: asyncio.Queue[None] = asyncio.Queue()
+    welcome = world.channel._welcome
+    world.channel._welcome = lambda: (entered.put_nowait(None), welcome())[1]  # type: ignore[method-assign, func-returns-value]
+    link = DirectLink([world.url], "default", "w", bearer(1))
+    link.open()
+    link._begin(ServerAddress("server", world.url))
+    try:
+        async with asyncio.timeout(LONG):
+            await entered.get()
+            await entered.get()
+            assert await link.which() == "server"
+            assert await link.once("which", b"", "server", LONG) == b"server"
+        assert entered.empty()
+        assert "is lost" not in caplog.text
+    finally:
+        await link.close()
+
+
 async def test_a_server_that_is_not_reached_where_it_says_is_asked_for_elsewhere() -> None:
     """Behind one address for all: whoever answers says whether it is the one."""
     async with direct_world() as one:
