@@ -1,7 +1,9 @@
 """Runs SQL on PostgreSQL.
 
 `auth` names the credential to connect with: `host`, `port`, `user`, `password`, `database` and `sslmode`,
-or a whole `dsn`. Connections are pooled per credential.
+or a whole `dsn`. Connections are pooled per credential. Where a `dsn` names several servers, with commas
+between, the one that can be written to is used; `?target_session_attrs=any`, or `prefer-standby`, in it
+chooses otherwise.
 
 One or several statements run in one transaction, unless they say `BEGIN` themselves or cannot run inside
 one. Values are bound with `params`: a list for `$1`, a mapping for `:name`; never write them into the text.

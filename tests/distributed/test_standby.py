@@ -72,3 +72,35 @@ async def test_a_store_over_two_servers_writes_to_the_primary_wherever_it_stands
         assert "name the primary server" in (refused.value.hint or "")
     finally:
         await replica.close()
+
+
+WRITES = """
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: writes, path: tests/writes}
+workflow:
+  - step: start
+    tool:
+      - {name: table, kind: postgres, auth: both, input: {command: "create table written (n int)"}}
+      - {name: row, kind: postgres, auth: both, input: {command: "insert into written values (1)"}}
+      - {name: standby, kind: postgres, auth: chosen, input: {query: "select pg_is_in_recovery() as it"}}
+"""
+
+
+async def test_a_task_writes_to_the_primary_wherever_it_stands_unless_its_address_says_otherwise(
+    pair: tuple[PostgresServer, StandbyServer], tmp_path: Path
+) -> None:
+    primary, standby = pair
+    dsn = primary.new_database()
+    turned = dsn.replace(f":{primary.port}/", f":{standby.port},127.0.0.1:{primary.port}/")
+    cluster = Cluster(tmp_path, dsn)
+    try:
+        server = cluster.server(own_worker="on")
+        async with cluster.front(server) as front:
+            await front.put_credential("both", {"dsn": turned})
+            await front.put_credential("chosen", {"dsn": f"{turned}?target_session_attrs=standby"})
+        summary = await cluster.finished(await cluster.start(server, WRITES))
+        assert summary.status == "completed", summary.result
+        assert b'"it":true' in (summary.result or b"")
+    finally:
+        cluster.close()

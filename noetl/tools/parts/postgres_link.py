@@ -206,7 +206,7 @@ def _options(secret: Secret | None) -> dict[str, Json]:
         raise Failed("auth", "postgres needs auth: a secret with host, user, password and database, or a dsn")
     address = secret.get("dsn") or secret.get("value")  # a single secret may be the whole address
     if address and "host" not in secret and "://" in str(address):
-        return {"dsn": str(address)}
+        return {"dsn": str(address), **_which(str(address))}
     names = {**POSTGRES_FIELDS, "sslmode": "ssl"}
     options = {ours: secret[name] for name, ours in names.items() if secret.get(name) is not None}
     if "host" not in options:
@@ -214,6 +214,14 @@ def _options(secret: Secret | None) -> dict[str, Json]:
     if "port" in options:
         options["port"] = int(str(options["port"]))
     return options
+
+
+def _which(address: str) -> dict[str, Json]:
+    """Of several servers the one that can be written to, unless the address says otherwise."""
+    servers = address.partition("://")[2].partition("/")[0].rpartition("@")[2]
+    if "," not in servers or "target_session_attrs" in address:
+        return {}
+    return {"target_session_attrs": "read-write"}
 
 
 def failed(problem: "PostgresError", place: Mapping[str, object] | None = None) -> Failed:
