@@ -285,6 +285,9 @@ async def _results(settings: Settings) -> Finding:
 
 async def _server(settings: Settings) -> Finding:
     if settings.server is None:
+        if str(settings.store).startswith("postgresql"):
+            told = "none is named; what is in PostgreSQL is run by servers"
+            return Finding("server", "unused", told, "NOETL_SERVER=http://HOST:8080, or --server")
         return Finding("server", "unused", "playbooks run in this process")
     from noetl.adapters.http.front import HttpFront
 

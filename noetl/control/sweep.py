@@ -47,21 +47,40 @@ async def serve(
     ]
     if worker_api is not None:
         every.append((min(LEASES_S, lease_s / 8), worker_api.sweep))
+    troubles = Troubles()
     async with asyncio.TaskGroup() as group:
         for seconds, work in every:
-            group.create_task(repeat(seconds, work))
+            group.create_task(repeat(seconds, work, troubles))
 
 
-async def repeat(seconds: float, work: Work) -> None:
+async def repeat(seconds: float, work: Work, troubles: "Troubles | None" = None) -> None:
     """Do something again and again; what goes wrong is told once, and tried again."""
-    wrong = ""
+    troubles = Troubles() if troubles is None else troubles
     while True:
         try:
             await work()
-            wrong = ""
+            troubles.over(work)
         except Exception as error:  # a bug of ours in one round must not end the clockwork
-            expected = isinstance(error, BackendError)
-            if str(error) != wrong:
-                _LOG.log(logging.WARNING if expected else logging.ERROR, str(error), exc_info=not expected)
-            wrong = str(error)
+            troubles.met(work, error)
         await asyncio.sleep(seconds)
+
+
+class Troubles:
+    """What goes wrong in the rounds of one process: told once, however many meet it, and when it is over."""
+
+    def __init__(self) -> None:
+        self._met: dict[Work, str] = {}
+
+    def met(self, work: Work, error: Exception) -> None:
+        """A round has failed."""
+        told, expected = str(error), isinstance(error, BackendError)
+        known = told in self._met.values()
+        self._met[work] = told
+        if not known:
+            _LOG.log(logging.WARNING if expected else logging.ERROR, told, exc_info=not expected)
+
+    def over(self, work: Work) -> None:
+        """A round went well."""
+        told = self._met.pop(work, None)
+        if told is not None and not self._met:
+            _LOG.warning("it goes on; what was wrong: %s", told)

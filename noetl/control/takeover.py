@@ -5,6 +5,7 @@ read for now stays ours and is tried again in the next round.
 """
 
 import asyncio
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
@@ -16,6 +17,7 @@ from noetl.control.stuck_executions import FatalDecision, StuckExecutions
 from noetl.errors import BackendError, NewerFormat, NoetlError
 from noetl.ports.store import Claimed, StoredLog, reading
 
+_LOG = logging.getLogger("noetl.engine")
 BATCH = 200  # executions that are claimed by one statement, and read by two
 BATCH_BYTES = 16 * 1024 * 1024  # about as much is read at once
 BATCHES_AT_ONCE = 2  # one comes from the store while another is folded
@@ -28,12 +30,13 @@ class Takeover:
     def __init__(self, host: ExecutionHost, stuck: StuckExecutions, owned: Ownership) -> None:
         self._host, self._stuck, self._owned = host, stuck, owned
         self._again: list[str] = []  # of our own, those that this round has not come to yet
+        self._taken: list[str] = []  # those that this round has in memory
         self._failures: list[BackendError] = []
 
     async def round(self) -> int:
         """Take over whatever nobody alive owns; how many there were. Raises BackendError."""
         await self._stuck.mark()
-        self._again, self._failures = sorted(self._owned.dropped), []
+        self._again, self._failures, self._taken = sorted(self._owned.dropped), [], []
         lanes = [asyncio.create_task(self._lane()) for _ in range(BATCHES_AT_ONCE)]
         try:
             taken = sum(await asyncio.gather(*lanes))
@@ -41,6 +44,8 @@ class Takeover:
             for lane in lanes:
                 lane.cancel()
             await asyncio.gather(*lanes, return_exceptions=True)
+            if self._taken:
+                _LOG.info("open executions taken over from servers that are gone: %d", len(self._taken))
         if self._failures:
             raise self._failures[0]
         return taken
@@ -52,7 +57,7 @@ class Takeover:
             batch = await self._claimed()
             count += len(batch)
             for part in _parts(batch):
-                await _Batch(self._host, self._owned, self._failures).take_in(part)
+                await _Batch(self._host, self._owned, self._failures, self._taken).take_in(part)
             if len(batch) < BATCH or len(self._failures) >= FAILURES_MOST:
                 return count
 
@@ -74,8 +79,10 @@ class Takeover:
 class _Batch:
     """Executions that were claimed together; each is taken in by itself, once all their logs are there."""
 
-    def __init__(self, host: ExecutionHost, owned: Ownership, failures: list[BackendError]) -> None:
-        self._host, self._owned, self._failures = host, owned, failures
+    def __init__(
+        self, host: ExecutionHost, owned: Ownership, failures: list[BackendError], taken: list[str]
+    ) -> None:
+        self._host, self._owned, self._failures, self._taken = host, owned, failures, taken
         self._turns, self._read = asyncio.Semaphore(TAKEN_IN_AT_ONCE), asyncio.Event()
         self._logs: Mapping[str, StoredLog] = {}
         self._harmless = False
@@ -124,6 +131,7 @@ class _Batch:
                 log = self._logs.get(claimed.summary.execution_id)
                 execution = await self._owned.take_in(claimed, log, harmless=self._harmless)
                 await self._owned.go_on(execution)
+                self._taken.append(claimed.summary.execution_id)
             except NewerFormat:
                 raise
             except BackendError as error:

@@ -1,6 +1,7 @@
 """Thousands of open executions whose owner died, on PostgreSQL: taken over in few steps, each by one survivor."""
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -122,6 +123,17 @@ async def test_what_is_decided_at_once_is_noted_at_once(few: None, left: str, tm
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two batches are enough."""
     monkeypatch.setattr(f"{__name__}.MANY", 2 * takeover.BATCH)
+
+
+async def test_the_log_of_a_server_says_how_many_it_took_over(
+    few: None, left: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "noetl.engine")
+    async with server(tmp_path, left) as made:
+        await made.engine.pick_up_due()
+        await made.engine.pick_up_due()
+    told = [record.message for record in caplog.records if "taken over" in record.message]
+    assert told == [f"open executions taken over from servers that are gone: {MANY}"]
 
 
 async def test_a_takeover_one_by_one_is_noticed(

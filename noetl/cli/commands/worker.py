@@ -49,8 +49,9 @@ def start(count: int, background: bool, server: tuple[str, ...], **flags: str | 
         for _ in range(count):
             process = lifecycle.start_background(settings, "worker", ["worker", "start", *arguments])
             emit(process["worker_id"])
+            pid = process["pid"]
             note(
-                f"worker {process['pid']} runs; its log is {process['log']}; stop it with: noetl worker stop"
+                f"worker {pid} runs; its log is {process['log']}; stop it with: noetl worker stop --pid {pid}"
             )
         return 0
     if count > 1:

@@ -24,6 +24,16 @@ async def test_a_bus_that_answers_is_well(
     assert (found["bus"].state, found["bus"].told) == ("ok", nats_server.url)
 
 
+async def test_playbooks_on_postgresql_are_said_to_need_a_server(
+    tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOETL_HOME", str(tmp_path))
+    monkeypatch.setenv("NOETL_STORE", database)
+    found = {one.name: one for one in await run_checks(load())}["server"]
+    assert (found.state, "is run by servers" in found.told) == ("unused", True)
+    assert "NOETL_SERVER" in (found.hint or "")
+
+
 def test_no_password_of_several_addresses_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOETL_BUS", "nats://u:pass@one:1,nats://u:pass@two:2")
     told = {one["name"]: one["value"] for one in effective(load())}

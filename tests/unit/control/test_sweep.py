@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from noetl.control.sweep import repeat
+from noetl.control.sweep import Troubles, repeat
 from noetl.errors import BackendError
 from noetl.ports.hash_chain import chained
 from noetl.ports.store import Append, Row, Summary
@@ -26,17 +26,39 @@ async def test_a_round_that_fails_is_told_once_and_the_next_ones_come(
     async def work() -> None:
         nonlocal rounds
         rounds += 1
-        if rounds > 3:
+        if rounds > 4:
             enough.set()
-            return
-        raise error
+        if rounds < 4:
+            raise error
 
     with caplog.at_level(logging.WARNING, "noetl.sweep"):
         clockwork = asyncio.create_task(repeat(0, work))
         await asyncio.wait_for(enough.wait(), BOUND_S)
         clockwork.cancel()
         await asyncio.gather(clockwork, return_exceptions=True)
-    assert len(caplog.records) == 1
+    assert [record.message for record in caplog.records] == [
+        str(error),
+        f"it goes on; what was wrong: {error}",
+    ]
+
+
+def test_what_several_rounds_meet_is_told_once_and_when_it_is_over_for_all_of_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def mail() -> None: ...
+    async def leases() -> None: ...
+
+    away, troubles = BackendError("the store is away"), Troubles()
+    for _ in range(3):
+        troubles.met(mail, away)
+        troubles.met(leases, away)
+    troubles.over(mail)
+    assert [record.message for record in caplog.records] == ["the store is away"]
+    troubles.over(leases)
+    troubles.over(leases)
+    assert [record.message for record in caplog.records][1:] == [
+        "it goes on; what was wrong: the store is away"
+    ]
 
 
 async def test_an_execution_whose_log_cannot_be_read_keeps_no_other_from_going_on(tmp_path: Path) -> None:
