@@ -270,3 +270,31 @@ def test_a_schedule_is_changed_in_place(noetl: Noetl) -> None:
     assert (changed["cron"], changed["every_s"], changed["workload"]) == (None, 3600, {"said": "two"})
     assert noetl("schedule", "edit", name).returncode == 2
     assert noetl("schedule", "edit", "absent-one", "--every", "1h").returncode == 2
+
+
+def backfilled(noetl: Noetl, step: str) -> str:
+    """A backfill of three days of a playbook with one step."""
+    (noetl.folder / "day.yaml").write_text(document(step, name="day"))
+    assert noetl("register", "day.yaml").returncode == 0
+    span = ("--every", "1d", "--from", "2026-10-01", "--to", "2026-10-03")
+    made = data(noetl, "schedule", "backfill", "tests/day", *span)
+    return str(made["id"])
+
+
+def test_a_backfill_tells_which_ticks_failed(at_server: Noetl) -> None:
+    code = "assert not day.startswith('2026-10-02')"
+    task = f'{{kind: python, input: {{day: "{{{{ trigger.tick }}}}", code: "{code}"}}}}'
+    made = backfilled(at_server, f"- {{step: say, tool: {task}}}")
+    eventually(lambda: data(at_server, "backfill", "show", made)["status"] == "done", "the last tick")
+    shown = at_server("backfill", "show", made)
+    assert shown.stdout.count("  execution ") == 3
+    assert shown.stderr == f"those that failed: noetl backfill show {made} --failed\n"
+    [failed] = data(at_server, "backfill", "show", made, "--failed")["ticks"]
+    assert (failed["tick"], failed["status"]) == ("2026-10-02T00:00:00.000Z", "failed")
+
+
+def test_a_backfill_shows_what_has_begun_and_not_what_waits(at_server: Noetl) -> None:
+    made = backfilled(at_server, "- {step: say, tool: {kind: wait, input: {signal: go}}}")
+    eventually(lambda: data(at_server, "backfill", "show", made)["ticks"], "the first tick")
+    [begun] = data(at_server, "backfill", "show", made)["ticks"]
+    assert begun["tick"] == "2026-10-01T00:00:00.000Z"

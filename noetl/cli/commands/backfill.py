@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from noetl.ports.front import Front
     from noetl.ports.tick import Backfill, BackfillWish, Tick
 
-SHOWN = 20
+SHOWN, PAGE = 20, 500  # ticks: that are shown, and that are asked for at once
+FAILED = ("failed", "refused")
 
 EPILOG = """\b
 Examples:
@@ -45,22 +46,38 @@ async def list_backfills(as_json: bool) -> None:
 
 @command.command("show")
 @click.argument("backfill_id", metavar="ID")
+@click.option("--failed", is_flag=True, help="Only ticks that failed or could not be started, all of them.")
 @options.server
 @options.as_json
-async def show(backfill_id: str, as_json: bool) -> None:
-    """Show how far a backfill is, and its newest ticks."""
+async def show(backfill_id: str, failed: bool, as_json: bool) -> None:
+    """Show how far a backfill is, and the newest ticks that have begun."""
     from noetl.cli.connection.connection import connect
     from noetl.ports.tick import backfill_facts, tick_facts
 
     async with connect() as connection:
         backfill = await _found(connection.front, backfill_id)
-        ticks = await connection.front.backfill_ticks(backfill.id, SHOWN)
+        ticks = await _shown(connection.front, backfill.id, failed)
     if as_json:
         emit_json({**backfill_facts(backfill), "ticks": [tick_facts(tick) for tick in ticks]})
         return
     emit(backfill_words(backfill))
     for tick in ticks:
         emit(f"  {tick_words(tick)}")
+    if not failed and any(status in backfill.counts for status in FAILED):
+        note(f"those that failed: noetl backfill show {backfill.id} --failed")
+
+
+async def _shown(front: "Front", backfill_id: str, failed: bool) -> "list[Tick]":
+    """Ticks that have begun, the newest first: so many of them, or all that failed."""
+    shown: list[Tick] = []
+    before = None
+    while ticks := await front.backfill_ticks(backfill_id, PAGE, before):
+        begun = (tick for tick in ticks if tick.execution is not None or tick.status == "refused")
+        shown += [tick for tick in begun if not failed or tick.status in FAILED]
+        if not failed and len(shown) >= SHOWN:
+            return shown[:SHOWN]
+        before = ticks[-1].tick
+    return shown
 
 
 @command.command("pause")

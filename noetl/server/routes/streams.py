@@ -1,6 +1,7 @@
 """Events as they happen: Server-Sent Events that resume, stay alive, and end with the execution."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 
@@ -10,11 +11,12 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from noetl.core.event import Event, envelope
-from noetl.errors import RequestError
+from noetl.errors import BackendError, RequestError
 from noetl.server.reply import front_of, options_of
 from noetl.server.route_spec import describe, make_router, parameter
 from noetl.server.routes.executions import ID_PARAMETER, id_of
 
+_LOG = logging.getLogger("noetl.http")
 router = make_router("executions")
 MEDIA_TYPE = "text/event-stream"
 ALIVE = b": still here\n\n"
@@ -102,6 +104,8 @@ class EventStream(Response):
         try:
             with suppress(OSError):
                 await self._send_events(send)
+        except BackendError as error:  # the store is away: the reader asks again
+            _LOG.warning("a stream was cut: %s", error.message, extra={"execution_id": self.execution_id})
         finally:
             alive.cancel()
         await send(LAST_CHUNK)

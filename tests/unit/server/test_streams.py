@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from noetl.core.event import Event
+from noetl.errors import BackendError
 from noetl.server.options import Options
 from noetl.server.routes.streams import EventStream
 from tests.unit.server.serving import HELLO, LONG, WAITS, Served, served
@@ -147,3 +148,24 @@ async def test_a_slow_reader_holds_up_its_own_stream_and_nothing_else() -> None:
     assert taken <= 1
     gone.set()
     await task
+
+
+async def test_a_stream_whose_store_goes_away_is_cut_so_that_its_reader_asks_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def batches() -> AsyncGenerator[Any]:
+        yield 1, [Event("workflow.started", 0)]
+        raise BackendError("the database does not answer")
+
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    await EventStream("e" * 32, batches(), asyncio.Event())({"type": "http"}, receive, send)
+    assert b"workflow.started" in sent[1]["body"]
+    assert sent[2:] == [{"type": "http.response.body", "body": b"", "more_body": False}], "and no end"
+    assert [record.message for record in caplog.records] == ["a stream was cut: the database does not answer"]
