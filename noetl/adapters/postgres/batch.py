@@ -64,9 +64,11 @@ def alone(append: store.Append, now: int | None) -> tuple[str, list[object]] | N
         return "end_one", [*_place(append), *_ending(summary), *_row(rows[0])]
     if append.taken:
         return None
+    if len(rows) == 1 and summary is None:
+        return "advance_one", [*_place(append), *_row(rows[0])]
+    if len(rows) == 1 and summary is not None:
+        return "change_one", [*_place(append), *_changing(summary), *_row(rows[0])]
     changes = (False, *_UNCHANGED) if summary is None else (True, *_changing(summary))
-    if len(rows) == 1:
-        return "advance_one", [*_place(append), *changes, *_row(rows[0])]
     return "advance", [*_place(append), *changes, *([getattr(row, name) for row in rows] for name in _ROW)]
 
 

@@ -30,22 +30,33 @@ select id, $22::bigint, $1, $23::bigint, $24::bytea, $25::bytea, $2, $26::text, 
 returning 0
 
 -- name: advance_one
+-- Most appends: nothing changes of what is shown of the execution.
 with moved as (
-  update executions e set
-    seq = $3,
-    head = $5,
-    format = greatest(e.format, $18::smallint),
-    status = case when $6 then $7 else e.status end,
-    path = case when $6 then $8 else e.path end,
-    version = case when $6 then $9 else e.version end,
-    hash = case when $6 then $10 else e.hash end,
-    started_at = case when $6 then $11 else e.started_at end,
-    due_at = case when $6 then $12 else e.due_at end
+  update executions e set seq = $3, head = $5, format = greatest(e.format, $11::smallint)
   where e.execution_id = $1 and e.seq = $2::bigint and ($4::text is null or e.owner = $4)
   returning e.id
 )
 insert into log (execution, first, last, ts, cause, body, hash, batch, format)
-select id, $13::bigint, $3, $14::bigint, $15::bytea, $16::bytea, $5, $17::text, $18::smallint from moved
+select id, $6::bigint, $3, $7::bigint, $8::bytea, $9::bytea, $5, $10::text, $11::smallint from moved
+returning 0
+
+-- name: change_one
+with moved as (
+  update executions e set
+    seq = $3,
+    head = $5,
+    format = greatest(e.format, $17::smallint),
+    status = $6,
+    path = $7,
+    version = $8,
+    hash = $9,
+    started_at = $10,
+    due_at = $11
+  where e.execution_id = $1 and e.seq = $2::bigint and ($4::text is null or e.owner = $4)
+  returning e.id
+)
+insert into log (execution, first, last, ts, cause, body, hash, batch, format)
+select id, $12::bigint, $3, $13::bigint, $14::bytea, $15::bytea, $5, $16::text, $17::smallint from moved
 returning 0
 
 -- name: end_one

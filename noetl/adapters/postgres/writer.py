@@ -30,7 +30,8 @@ SETTINGS = {
     "enable_mergejoin": "off",
     "enable_bitmapscan": "off",
 }
-ALONE = ("begin_one", "advance_one", "end_one", "advance")  # the statements of one append
+# The statements of one append.
+ALONE = ("begin_one", "advance_one", "change_one", "end_one", "advance")
 Settled = bool | NoetlError  # applied, refused because the log was not as expected, or failed
 
 
