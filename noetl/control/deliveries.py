@@ -9,10 +9,12 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
+from urllib.parse import urlsplit
 
 import msgspec
 
 from noetl.control.notification_message import PageOf, message_of
+from noetl.core.values.redact import Redactor
 from noetl.errors import BackendError, NoetlError, NotFound
 from noetl.json_value import Json
 from noetl.ports.notification import (
@@ -155,10 +157,24 @@ class Deliveries:
             address = ",".join(each for each in (address or "").split(",") if each.strip() not in taken)
             if not address:  # who had not taken it is not to be told any more
                 return None
-        return await sender.send(address, material, await message_of(self._store, delivery, self.page_of))
+        message = await message_of(self._store, delivery, self.page_of)
+        try:
+            return await sender.send(address, material, message)
+        except NotDelivered as error:  # the other side may have repeated what it was sent
+            error.message = _without_secrets(error.message, material)
+            raise
 
 
 def _taken(delivery: Delivery) -> list[str]:
     """The addresses that were told by an attempt at which others were not."""
     answers = msgspec.json.decode(delivery.answers, type=list[Attempt])
     return answers[-1].taken if answers and answers[-1].error is not None else []
+
+
+def _without_secrets(text: str, material: Mapping[str, Json]) -> str:
+    """What is said of an attempt without the credential's secrets, of which its address is one."""
+    address = urlsplit(str(material.get("url") or material.get("value") or ""))
+    whole = address._replace(scheme="", netloc="").geturl()
+    redactor = Redactor()
+    redactor.learn({**material, "secrets": [address.geturl(), whole, address.path]})
+    return redactor.clean(text)

@@ -9,6 +9,7 @@ import hmac
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -94,7 +95,7 @@ async def post(connector: Connector, url: str, body: bytes, headers: Mapping[str
             raise NotDelivered(
                 f"{urlsplit(url).hostname} answered {answer.status}{await _beginning(answer)}",
                 status=answer.status,
-                retry_after_s=_retry_after(answer.headers.get("Retry-After")),
+                retry_after_s=_retry_after(answer.headers.get("Retry-After"), time.time()),
             )
     except (aiohttp.ClientError, OSError, ValueError) as problem:
         refused = getattr(getattr(problem, "os_error", None), "sentence", None)
@@ -109,5 +110,10 @@ async def _beginning(answer: "ClientResponse") -> str:
     return f": {words[:SHOWN]}" if words else ""
 
 
-def _retry_after(value: str | None) -> float | None:
-    return float(value) if value is not None and value.isascii() and value.isdecimal() else None
+def _retry_after(value: str | None, now_s: float) -> float | None:
+    """For how many seconds the other side wants to be left alone: it says a number or a moment."""
+    if value is None or (value.isascii() and value.isdecimal()):
+        return None if value is None else float(value)
+    with suppress(ValueError):
+        return max(0.0, parsedate_to_datetime(value).timestamp() - now_s)
+    return None

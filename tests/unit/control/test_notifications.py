@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +193,36 @@ async def test_the_other_side_may_say_when_to_come_again(made: Embedded, receive
     [delivery] = await told(made)
     assert delivery.state == "pending"
     assert (delivery.next_at or 0) - delivery.at >= 600_000
+
+
+async def test_the_other_side_may_say_the_moment_when_to_come_again(
+    made: Embedded, receiver: Receiver
+) -> None:
+    moment = format_datetime(datetime.now(UTC) + timedelta(minutes=10), usegmt=True)
+    receiver.answers = [
+        web.Response(status=503, headers={"Retry-After": moment}),
+        web.Response(status=503, headers={"Retry-After": "soon"}),
+    ]
+    await made.front.put_notification(ask(target=f"webhook:{receiver.url}/"))
+    for _ in range(2):
+        await run(made)
+    first, second = await told(made)
+    waits = sorted((each.next_at or 0) - each.at for each in (first, second))
+    assert waits[1] >= 590_000, "the moment that was said"
+    assert waits[0] < 60_000, "as usual where nothing can be read"
+
+
+async def test_what_the_other_side_repeats_of_a_credential_is_masked(
+    made: Embedded, receiver: Receiver
+) -> None:
+    address = {"secret": SECRET, "url": f"{receiver.url}/services/T000/XyZ?key=abcdef"}
+    await made.front.put_credential("signing", address)
+    said = f"cannot POST /services/T000/XyZ?key=abcdef at {address['url']}, nor /services/T000/XyZ; {SECRET}"
+    receiver.answers = [web.Response(status=404, text=said)]
+    await made.front.put_notification(ask(target="webhook"))
+    await run(made)
+    [delivery] = await told(made)
+    assert delivery.error == "127.0.0.1 answered 404: cannot POST *** at ***, nor ***; ***"
 
 
 async def test_a_target_that_does_not_answer_holds_up_no_execution_and_no_other_target(
