@@ -8,7 +8,6 @@ from contextlib import aclosing, asynccontextmanager
 from noetl.cli.commands.execution.pages import chain
 from noetl.cli.formats.log_lines import LineFormat
 from noetl.cli.running.runner import Watch
-from noetl.cli.terminal import Paint, colourful
 from noetl.ports.front import FindLines, Front
 
 LAST_LINES_S = 3.0  # so long the lines of a run that is over are waited for; of one that rests, less
@@ -32,7 +31,7 @@ async def tailing(front: Front, execution_id: str, watch: Watch) -> AsyncIterato
 
 
 async def _tail(front: Front, execution_id: str, watch: Watch) -> None:
-    as_text, find = LineFormat(execution_id, Paint(colourful(sys.stderr))), FindLines(children=True)
+    as_text, find = LineFormat(execution_id, sys.stderr), FindLines(children=True)
     async for member in chain(front, execution_id):
         async with aclosing(front.follow_logs(member, find)) as pages:
             async for page in pages:

@@ -63,7 +63,9 @@ class TreeWatch(TextWatch):
         if self._live is None:
             super().announce(text)
         else:
-            self._live.console.print(text, markup=False)
+            from rich.text import Text
+
+            self._live.console.print(Text.from_ansi(text), soft_wrap=True)
 
     def ended(self, result: ExecutionAnswer) -> None:
         """Leave the tree as it is, then the rest."""
