@@ -11,12 +11,16 @@ class Command(click.Command):
     """A command; one that is a coroutine function runs to its end in a loop of its own."""
 
     def invoke(self, ctx: click.Context) -> object:
-        result = super().invoke(ctx)
-        if not isinstance(result, Coroutine):
-            return result
-        import asyncio
+        try:
+            result = super().invoke(ctx)
+            if not isinstance(result, Coroutine):
+                return result
+            import asyncio
 
-        return asyncio.run(result)
+            return asyncio.run(result)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # so that its own help is named
+            raise
 
 
 class Group(click.Group):

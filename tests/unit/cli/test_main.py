@@ -164,6 +164,11 @@ def test_main_leaves_with_the_exit_code(monkeypatch: pytest.MonkeyPatch, capsys)
     assert caught.value.code == 2
 
 
+def test_what_a_command_refuses_itself_names_its_own_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["schedule", "edit", "nightly"]) == EXIT_USAGE
+    assert capsys.readouterr().err.endswith("= try: noetl schedule edit --help\n")
+
+
 @pytest.mark.parametrize("at", ["click.types", "noetl.cli.main", "noetl.cli.terminal"])
 def test_an_interrupt_while_it_loads_is_no_bug(at: str, tmp_path: Path) -> None:
     command = [sys.executable, "-X", "importtime", "-m", "noetl", "execution", "list"]

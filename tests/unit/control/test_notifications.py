@@ -215,7 +215,7 @@ async def test_the_other_side_may_say_the_moment_when_to_come_again(
 async def test_what_the_other_side_repeats_of_a_credential_is_masked(
     made: Embedded, receiver: Receiver
 ) -> None:
-    address = {"secret": SECRET, "url": f"{receiver.url}/services/T000/XyZ?key=abcdef"}
+    address: dict[str, Any] = {"secret": SECRET, "url": f"{receiver.url}/services/T000/XyZ?key=abcdef"}
     await made.front.put_credential("signing", address)
     said = f"cannot POST /services/T000/XyZ?key=abcdef at {address['url']}, nor /services/T000/XyZ; {SECRET}"
     receiver.answers = [web.Response(status=404, text=said)]
