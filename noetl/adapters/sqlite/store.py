@@ -27,6 +27,7 @@ from noetl.ports.task_lines import KeptLines, PrintedLines, StoredLines
 
 SQL = {**sql.SQL, **SCHEDULES_SQL, **NOTIFICATIONS_SQL, **TICKS_SQL, **ARRIVALS_SQL}
 DELETED_AT_ONCE = 20  # executions in one transaction, so that others need not wait long
+EXPIRED_AT_ONCE = 100  # the same, for what is only marked
 
 
 class SqliteStore(SqlStore):
@@ -214,8 +215,12 @@ class SqliteStore(SqlStore):
         await self._writer.run(lambda connection: jobs.trim(connection, execution_id, rows, at))
 
     async def expire(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
-        now = self._now()
-        return await self._writer.run(lambda connection: jobs.expire(connection, execution_ids, before, now))
+        expired: list[str] = []
+        for start in range(0, len(execution_ids), EXPIRED_AT_ONCE):
+            some = execution_ids[start : start + EXPIRED_AT_ONCE]
+            work = partial(jobs.expire, execution_ids=some, before=before, now=self._now())
+            expired += await self._writer.run(work)
+        return expired
 
     async def delete(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
         deleted: list[str] = []
