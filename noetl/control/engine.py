@@ -137,6 +137,7 @@ class Engine:
         if execution_id in self._executions:
             raise Conflict(f"execution {execution_id} has been started already")
         execution = LoadedExecution(State(execution_id), program, b"", request=request, newest=newest)
+        execution.keeps = message.keeps
         self._executions[execution_id] = execution
         return await self.submit(execution, message)
 

@@ -39,6 +39,7 @@ class LoadedExecution:
     tail_bytes: int = 0  # of rows behind the newest snapshot
     snapshot_bytes: int = 0  # of that; the next one is made when the rows behind it take as many
     request: str | None = None
+    keeps: list[str] = field(default_factory=list)  # of a retry: whose payloads it may read
     newest: bool = False  # its first commit is refused when its playbook is not the newest of its path
     batches: dict[str, None] = field(default_factory=dict)  # reports that were accepted, the newest last
     tail: bool = False  # earlier batches are known to the store alone

@@ -3,7 +3,6 @@
 Each says the version of its format (core/formats.py); what a newer release wrote is not guessed at.
 """
 
-import re
 from typing import Any
 
 import msgspec
@@ -26,7 +25,6 @@ from noetl.ports.hash_chain import link
 from noetl.ports.store import Append, Row, Summary
 
 SNAPSHOT_BYTES = 512 * 1024  # of rows behind a snapshot, at least
-_PAYLOAD_KEY = re.compile(rb'"([0-9a-f]{32})/[0-9a-f]{32}"')
 _ENCODER = msgspec.json.Encoder()
 _EVENTS = msgspec.json.Decoder(list[Event])
 _MESSAGES = msgspec.json.Decoder(Message)
@@ -62,7 +60,7 @@ def encode_row(
         message = msgspec.structs.replace(message, events=[], frames={})
     elif isinstance(message, Start):
         message = msgspec.structs.replace(
-            message, payload=None, workload=None, diagnostics=[], kept=None, trigger=None
+            message, payload=None, workload=None, diagnostics=[], kept=None, keeps=[], trigger=None
         )
     cause = _ENCODER.encode(message)
     row = Row(last - len(events) + 1, last, now, cause, body, b"", batch)
@@ -162,13 +160,8 @@ def append_of(
         owner=owner if before else None,
         taken=taken,
         newest=execution.newest and not before,
-        keeps=_kept(state, rows[0]) if state.retry_of is not None and not before else None,
+        keeps=execution.keeps if state.retry_of is not None and not before else None,
     )
-
-
-def _kept(state: State, first: Row) -> list[str]:
-    """The executions whose payloads a new one refers to; its first row names all of them."""
-    return sorted({name.decode() for name in _PAYLOAD_KEY.findall(first.body)} - {state.execution_id})
 
 
 def _playbook(state: State) -> PlaybookVersion:

@@ -8,6 +8,7 @@ from noetl.core.event import Event
 from noetl.core.message import Start
 from noetl.core.program.program import Program
 from noetl.core.reading.execution_retry import failed_before, past_of, retained_by_rerun, retained_by_retry
+from noetl.core.reading.kept_payloads import payloads_read
 from noetl.core.shapes import Retained
 from noetl.core.values.patch import STORED, is_marker
 from noetl.errors import Conflict
@@ -81,9 +82,10 @@ async def _request(
     if trigger is not None and "payload" in trigger:
         trigger = {**trigger, "payload": await _whole(payloads, trigger["payload"])}
     entry = await catalog.store.playbook(digest=digest)
-    return await catalog.request(
-        entry, await catalog.program(digest), asked, retry_of=execution_id, kept=kept, trigger=trigger
-    )
+    program = await catalog.program(digest)
+    owners = {key[:32] for key in payloads_read(kept, program)} if kept is not None else set()
+    more = {"retry_of": execution_id, "kept": kept, "keeps": sorted(owners), "trigger": trigger}
+    return await catalog.request(entry, program, asked, **more)
 
 
 async def _whole(payloads: Payloads, value: Json) -> Any:

@@ -27,6 +27,7 @@ class Start(msgspec.Struct, tag="start", omit_defaults=True):
     idempotency_key: str | None = None
     retry_of: str | None = None
     kept: shapes.Retained | None = None  # what a retry or rerun keeps of the earlier execution
+    keeps: list[str] = []  # the executions whose payloads may be read of that
     continued_from: shapes.Continuation | None = None  # the one whose log had become long
     until: str | None = None
     by: str = "cli"

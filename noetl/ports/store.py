@@ -91,7 +91,7 @@ class Append(msgspec.Struct):
         None  # the execution that goes on: it begins, with the mail, or nothing is done
     )
     notices: list[Notice] = []  # what the rows say that somebody may want to know, beside the status
-    keeps: list[str] | None = None  # of a new execution that is a retry: whose payloads it refers to
+    keeps: list[str] | None = None  # of a new execution that is a retry: whose payloads it may read
 
 
 class StoredLog(msgspec.Struct):
@@ -451,7 +451,7 @@ class Store(ScheduleStore, TickStore, ArrivalStore, NotificationStore, LineStore
         """Give up the payloads of executions for good, and of their families; whose are given up.
 
         Only of a family that was over at a moment, and then of everyone in it at once: from here on a retry
-        that would refer to them is refused, and one that was quicker keeps them.
+        that would read them is refused, and one that was quicker keeps them.
         """
 
     async def delete(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:

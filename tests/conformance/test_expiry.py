@@ -185,6 +185,31 @@ async def test_a_retry_is_refused_between_the_look_and_the_removal(
     await made.close()
 
 
+async def test_a_retry_that_reads_nothing_of_what_has_expired_begins(made: Embedded) -> None:
+    text = playbook(
+        """
+        - step: load
+          tool: {kind: python, input: {code: "result = 'x' * 200_000"}}
+          set: {ctx.whole: "{{ output.data }}"}
+          next: {arcs: [{step: count}]}
+        - step: count
+          tool: {kind: python, input: {v: "{{ load.data }}", code: "result = len(v)"}}
+          next: {arcs: [{step: divide}]}
+        - step: divide
+          tool: {kind: python, input: {n: "{{ count.data }}", code: "result = 1 / (n - 200_000)"}}
+        """
+    )
+    ran = await finish(made, await begin_playbook(made, text))
+    assert ran.error["step"] == "divide"
+    await collected(made, executions=False)
+    assert await made.results.footprints() == []
+    again = await finish(made, (await made.front.retry(ran.execution_id)).execution_id)
+    assert (again.error["kind"], again.error["step"], again.runs("load")) == ("python", "divide", 1)
+    with pytest.raises(Conflict, match=GONE):
+        await made.front.rerun(ran.execution_id, "count")
+    await made.close()
+
+
 @BOTH
 async def test_a_retry_that_began_a_moment_before_reads_what_it_kept(
     made: Embedded, monkeypatch: pytest.MonkeyPatch, executions: bool

@@ -1,10 +1,9 @@
 """After everything in a world has ended: it is run again, in part, while all that is over is removed.
 
-Whatever the order in which that happens: a retry that is in the log can read every payload it refers to.
+Whatever the order in which that happens: a retry that is in the log can read every payload it may ask for.
 """
 
 import asyncio
-import re
 from collections import Counter
 from itertools import pairwise
 from random import Random
@@ -15,6 +14,7 @@ from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine
 from noetl.control.garbage import Terms, collect
 from noetl.control.retention import Retention
+from noetl.core.reading.kept_payloads import payloads_read
 from noetl.errors import Conflict, NotFound
 from noetl.ports.store import Find
 from noetl.wiring.payloads import StoredPayloads
@@ -25,9 +25,9 @@ from tests.simulation.world import ENGINE
 
 RETRIES, LOOKS = 6, 2
 RETRY_S = 12.0  # how long after the end the last of them may come: about as long as all is collected in
+READS = "{{ [ctx.kept | length, one.data | length, two.data | length] }}"
 LIMITED = {"spec": {"limits": {"max_payload_bytes": PAYLOAD_LIMIT}}}
 AHEAD_MS = 120_000  # clocks of servers may have jumped
-_KEY = re.compile(r'"([0-9a-f]{32}/[0-9a-f]{32})"')
 
 
 def large() -> Sample:
@@ -38,7 +38,7 @@ def large() -> Sample:
     steps: list[Tree] = [
         {"step": "one", "tool": {**rows, "name": "a"}, "set": {"ctx.kept": "{{ output.data }}"}},
         {"step": "two", "tool": {**call, "name": "b"}},
-        {"step": "three", "tool": {"name": "c", "kind": "act", "input": {"say": 7}}},
+        {"step": "three", "tool": {"name": "c", "kind": "act", "input": {"say": READS}}},
     ]
     for step, following in pairwise(steps):
         step["next"] = {"arcs": [{"step": following["step"]}]}
@@ -89,27 +89,30 @@ async def aftermath(world: Any) -> None:
     catalog._programs.update(world.programs_by_hash)
     engine = Engine(store, world.results, StoredPayloads(world.results), catalog, "late", world.loop.now_ms)
     engine.workers = NoWorkers()
-    work = [_retry(world, engine, catalog, rng, number) for number in range(RETRIES)]
-    work.append(_remove(world, store, results, catalog))
-    await asyncio.wait([process.spawn(one) for one in work])
-    await _judge(world)
+    retries = [process.spawn(_retry(world, engine, catalog, rng, number)) for number in range(RETRIES)]
+    await asyncio.wait([*retries, process.spawn(_remove(world, store, results, catalog))])
+    for key in sorted({key for retried in retries for key in retried.result()}):
+        world.inspector.seen["kept payload"] += 1
+        if key not in world.results._payloads:
+            world.violate(f"a retry may read {key}, which was removed")
     process.kill()
 
 
-async def _retry(world: Any, engine: Engine, catalog: Catalog, rng: Random, number: int) -> None:
-    """Have something run again, from some step of it."""
+async def _retry(world: Any, engine: Engine, catalog: Catalog, rng: Random, number: int) -> list[str]:
+    """Have something run again, from some step of it; the payloads that it may read."""
     ended = [one.execution_id for one in (await world.store.executions(Find(limit=1000))).items]
     execution_id = rng.choice([world.execution_id, *ended])
     await asyncio.sleep(rng.random() ** 2 * RETRY_S)
     try:
         program = await catalog.program((await catalog.store.summary(execution_id)).hash)
         step = rng.choice(sorted(program.steps))
-        start, _ = await rerun_request.rerun(catalog, engine.payloads, execution_id, step)
+        start, program = await rerun_request.rerun(catalog, engine.payloads, execution_id, step)
         await engine.start(f"{number:032d}"[::-1].replace("0", "f"), start)
     except (Conflict, NotFound):
         world.inspector.seen["retry refused"] += 1
-    else:
-        world.inspector.seen["retry begun"] += 1
+        return []
+    world.inspector.seen["retry begun"] += 1
+    return payloads_read(start.kept, program) if start.kept is not None else []
 
 
 async def _remove(world: Any, store: Any, results: Any, catalog: Catalog) -> None:
@@ -120,14 +123,3 @@ async def _remove(world: Any, store: Any, results: Any, catalog: Catalog) -> Non
     for look in range(LOOKS):
         moment = world.loop.now_ms() + AHEAD_MS
         await collect(store, results, catalog, Terms(moment, moment if look else None))
-
-
-async def _judge(world: Any) -> None:
-    for execution in (await world.store.executions(Find(limit=1000))).items:
-        if execution.retry_of is None:
-            continue
-        first = (await world.store.rows(execution.execution_id, 1, 1))[0]
-        for key in sorted(set(_KEY.findall(first.body.decode()))):
-            world.inspector.seen["kept payload"] += 1
-            if key not in world.results._payloads:
-                world.violate(f"the retry {execution.execution_id} refers to {key}, which was removed")
