@@ -112,7 +112,7 @@ def _add_execution(message: NotificationMessage, summary: Summary) -> None:
     except NoetlError:  # what a newer release wrote, or what is damaged, is message of all the same
         return
     message.counts, message.duration_ms = result["counts"], result["duration_ms"]
-    failures = [failure["error"] for failure in result["failures"]]
+    failures = [failure["error"] for failure in result["failures"] if not failure["answered"]]
     error = result["error"] or next(iter(failures), None)
     message.error = _first_error(error) if error is not None else None
 

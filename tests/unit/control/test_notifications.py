@@ -313,6 +313,24 @@ async def test_a_playbook_is_started_once_with_what_is_told(made: Embedded) -> N
     assert len((await made.store.executions()).items) == 2
 
 
+ANSWERED = """
+workflow:
+  - {step: start, tool: {kind: python, code: "1/0"}, next: {arcs: [{step: mend, when: "{{ event.failed }}"}]}}
+  - {step: mend, tool: {kind: noop}}
+"""
+
+
+async def test_of_one_that_completed_no_failure_that_was_answered_is_told_as_its_error(
+    made: Embedded, receiver: Receiver
+) -> None:
+    await made.front.put_notification(ask(target=f"webhook:{receiver.url}/", occasions=["completed"]))
+    head = HELLO.partition("workload:")[0].partition("workflow:")[0]
+    await made.front.start(Ask(text=head + ANSWERED.lstrip()))
+    async with rounds(made):
+        await receiver.count(1)
+    assert (receiver.calls[0].json["event"], receiver.calls[0].json["error"]) == ("completed", None)
+
+
 async def test_a_key_of_a_notification_is_nobody_elses(made: Embedded) -> None:
     with pytest.raises(RequestError, match="belongs to a schedule, a trigger or a notification"):
         await made.front.start(Ask(text=HELLO, idempotency_key="notification/x"))
