@@ -11,6 +11,7 @@ import msgspec
 
 from noetl.control.log_rows import events_of, stored_result
 from noetl.control.recovery import newest_state
+from noetl.control.refused_ticks import Refused
 from noetl.control.stuck_executions import WORDS, stuck_of
 from noetl.core.event import iso, step_of
 from noetl.core.reading import explain_text
@@ -40,8 +41,7 @@ async def message_of(store: Store, delivery: Delivery, page_of: PageOf) -> Notif
         path=delivery.path,
     )
     if delivery.execution_id is None:
-        message.text = f"a sample from noetl, sent by the notification {delivery.notification}"
-        return message
+        return _without_execution(message, delivery)
     message.url = page_of(delivery.execution_id)
     try:
         _add_execution(message, await store.summary(delivery.execution_id))
@@ -49,6 +49,18 @@ async def message_of(store: Store, delivery: Delivery, page_of: PageOf) -> Notif
         message.status = None
     _add_detail(message, delivery)
     message.text = (_sentence(message) + await _circumstances(store, message))[: 2 * TEXT_LENGTH]
+    return message
+
+
+def _without_execution(message: NotificationMessage, delivery: Delivery) -> NotificationMessage:
+    """A sample, or a tick of a schedule that could not start anything."""
+    refused = msgspec.json.decode(delivery.detail, type=Refused) if delivery.detail else None
+    if refused is None:
+        message.text = f"a sample from noetl, sent by the notification {delivery.notification}"
+        return message
+    why = refused.why[:TEXT_LENGTH]
+    message.by, message.error = f"schedule {refused.schedule}", {"kind": "not-started", "message": why}
+    message.text = f"{message.path} was not started by {message.by} at {refused.tick}: {why}"
     return message
 
 

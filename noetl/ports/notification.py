@@ -88,7 +88,7 @@ class Delivery(msgspec.Struct, kw_only=True):
     @property
     def key(self) -> str:
         """What tells a repeat from another: the same however often it is sent."""
-        return f"{self.execution_id or f'{SAMPLE}-{self.at}'}-{self.id}"
+        return f"{self.execution_id or f'{self.occasion}-{self.at}'}-{self.id}"
 
 
 class Outcome(msgspec.Struct):
@@ -203,8 +203,10 @@ class NotificationStore(Notifications, Protocol):
         Who made it first stays as it is.
         """
 
-    async def add_delivery(self, notification: str, occasion: str, at: int) -> Delivery:
-        """Something that no execution said: a sample."""
+    async def add_delivery(
+        self, notification: str, occasion: str, at: int, path: str | None = None, detail: str | None = None
+    ) -> Delivery:
+        """Something that no execution said: a sample, or what became of a tick that could start none."""
 
     async def take_deliveries(
         self, lease_ms: int, but: Sequence[str] = (), limit: int = 8

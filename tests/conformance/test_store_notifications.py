@@ -258,6 +258,13 @@ async def test_a_delivery_can_be_sent_again_and_old_ones_go(store: Store) -> Non
     assert await store.prune_deliveries(NOW + 100) == 1
 
 
+async def test_what_no_execution_said_has_a_path_and_a_detail_of_its_own(store: Store) -> None:
+    await store.put_notification(notification())
+    added = await store.add_delivery("ops", "failed", NOW, "etl/load", '{"why":"x"}')
+    [kept] = await store.deliveries()
+    assert (kept.path, kept.detail, kept.key) == ("etl/load", '{"why":"x"}', f"failed-{NOW}-{added.id}")
+
+
 async def test_a_sample_belongs_to_no_execution_and_goes_with_its_notification(store: Store) -> None:
     await store.put_notification(notification())
     sample = await store.add_delivery("ops", "sample", NOW)

@@ -87,9 +87,11 @@ class MemoryNotifications:
         for number in own:
             del self._deliveries[number]
 
-    async def add_delivery(self, notification: str, occasion: str, at: int) -> Delivery:
+    async def add_delivery(
+        self, notification: str, occasion: str, at: int, path: str | None = None, detail: str | None = None
+    ) -> Delivery:
         found = await self.notification(notification)
-        return replace(self._add(found, Notice(occasion, 0, at), None, found.path))
+        return replace(self._add(found, Notice(occasion, 0, at, detail=detail), None, path or found.path))
 
     async def deliveries(self, find: FindDeliveries = EVERY_DELIVERY) -> Sequence[Delivery]:
         found = [

@@ -30,8 +30,8 @@ where e.execution_id = $1 and case when $5::text is null
   else $5::jsonb ? n.name end
 
 -- name: add_delivery
-insert into deliveries (notification, occasion, path, seq, at)
-select name, $2, path, 0, $3 from notifications where name = $1
+insert into deliveries (notification, occasion, path, seq, at, detail)
+select name, $2, coalesce($4::text, path), 0, $3, $5::text from notifications where name = $1
 returning id, notification, occasion, execution_id, path, seq, at, detail, state, attempts, next_at, code, error,
   settled_at, answers
 

@@ -45,8 +45,10 @@ class SqlNotifications(SqlSchedules):
         if not await self._write("delete_notification", name, again=False):
             raise unknown_notification(name)
 
-    async def add_delivery(self, notification: str, occasion: str, at: int) -> Delivery:
-        rows = await self._write("add_delivery", notification, occasion, at, again=False)
+    async def add_delivery(
+        self, notification: str, occasion: str, at: int, path: str | None = None, detail: str | None = None
+    ) -> Delivery:
+        rows = await self._write("add_delivery", notification, occasion, at, path, detail, again=False)
         if not rows:
             raise unknown_notification(notification)
         return _delivery(rows[0])

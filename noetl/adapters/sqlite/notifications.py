@@ -27,8 +27,9 @@ NOTIFICATIONS_SQL = {
         "ELSE EXISTS (SELECT 1 FROM json_each(?5) WHERE value = n.name) END"
     ),
     "add_delivery": (
-        "INSERT INTO deliveries (notification, occasion, path, seq, at) "
-        f"SELECT name, ?2, path, 0, ?3 FROM notifications WHERE name = ?1 RETURNING {_DELIVERY}"
+        "INSERT INTO deliveries (notification, occasion, path, seq, at, detail) "
+        "SELECT name, ?2, coalesce(?4, path), 0, ?3, ?5 FROM notifications "
+        f"WHERE name = ?1 RETURNING {_DELIVERY}"
     ),
     "deliveries": (
         f"SELECT {_DELIVERY} FROM deliveries WHERE (?1 IS NULL OR notification = ?1) "

@@ -310,7 +310,7 @@ def _delivery_line(delivery: "Delivery") -> str:
         f", next {iso(delivery.next_at)[11:19]}" if delivery.state == "pending" and delivery.next_at else ""
     )
     error = f": {delivery.error}" if delivery.error is not None else ""
-    about = delivery.execution_id or "sample"
+    about = delivery.execution_id or ("sample" if delivery.occasion == "sample" else "no execution")
     said = f"{delivery.state}{answer}{tried}{next_at}{error}"
     columns = (delivery.id, moment, delivery.notification, delivery.occasion, delivery.path, about, said)
     return "  ".join(map(str, columns))

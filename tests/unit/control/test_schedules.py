@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from noetl.adapters.memory.store import MemoryStore
+from noetl.control.notification_message import message_of
 from noetl.control.schedules import ScheduleBook
 from noetl.control.tick_decision import CATCH_UP_MOST, LATE_MS, skipped_words
 from noetl.control.ticks import next_tick, next_ticks, previous_tick
@@ -16,6 +17,7 @@ from noetl.core.event import iso
 from noetl.core.message import Control
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.front import Ask, Started
+from noetl.ports.notification import Notification
 from noetl.ports.schedule import Schedule, ScheduleAsk, Skipped
 from tests.conformance.stores import Clock, begin
 
@@ -510,6 +512,23 @@ async def test_a_deleted_schedule_takes_its_history_along(world: World) -> None:
     await world.book.fire_schedules()
     assert await world.store.open_ticks() == []
     assert len(world.asked) == 1
+
+
+async def test_who_hears_of_failures_is_told_of_a_tick_that_could_start_nothing(world: World) -> None:
+    for name, more in (("ops", {}), ("other", {"path": "q"}), ("ends", {"occasions": ["completed"]})):
+        told = Notification(name=name, **{"target": "slack", "path": "*", **more})  # type: ignore[arg-type]
+        await world.store.put_notification(told)
+    first = (await world.put()).next_at or 0
+    reasons = ["there is no playbook", "there is no playbook", "it is not valid"]
+    for number, why in enumerate(reasons):
+        world.trouble.append(NotFound(why))
+        await next_round(world, first + number * 60_000)
+    again, once = await world.store.deliveries()
+    assert (once.notification, once.occasion, once.path, once.execution_id) == ("ops", "failed", "p", None)
+    message = await message_of(world.store, once, lambda execution_id: None)
+    assert message.text == f"p was not started by schedule s at {iso(first)}: there is no playbook"
+    assert message.error == {"kind": "not-started", "message": "there is no playbook"}
+    assert "it is not valid" in (again.detail or ""), "another reason"
 
 
 async def test_a_tick_that_cannot_be_started_says_why(world: World) -> None:
