@@ -13,6 +13,10 @@ statement that returned any; with several statements, `statements` has one `{row
 each, and `command_<n>` names them one by one. `copy` loads many rows at once over the COPY protocol; its
 rows may be a reference to a stored result.
 
+Inserts of values by one task that meet, as in a parallel loop, go to the server together, in one transaction
+whose `now()` is the same for all. Each hears how many rows were its own; when the server refuses one, each is
+sent alone.
+
 `:idempotency_key` in the text is the key of this call: it stays the same when the engine has to repeat a
 call whose answer it never saw, so that `insert ... on conflict do nothing` on it happens once. Rows over
 `spec.limits.max_hydrate_bytes` (16 MiB) go into the result store as JSON lines while they arrive: `rows` is
@@ -28,7 +32,7 @@ too.
 Needs the extra `postgres`.
 """
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -119,19 +123,54 @@ class Knobs(StatementKnobs):
 
 async def run(sql: Sql, call: Call) -> Envelope:
     """Run the statements, or load the rows, on a pooled connection."""
+    knobs: Knobs = read_knobs(Knobs, call)
+    purpose = _purpose(sql, knobs, call)
+    alone = partial(_run_alone, sql, knobs, call, purpose)
+    results = await (_insert(sql, knobs, call, purpose, alone) if purpose else alone())
+    parts = ref_parts(sql.store, {"store": "postgres"}, call) or stored_reference(results)
+    return ok(data_of(results, call), **parts)
+
+
+async def _run_alone(sql: Sql, knobs: Knobs, call: Call, purpose: str) -> list[Result]:
     from noetl.tools.parts.postgres_link import borrow
 
-    knobs: Knobs = read_knobs(Knobs, call)
     rows = None if sql.copy is None else await rows_of(sql.copy.rows, call)
-    async with borrow(call, knobs.pool_size, _purpose(sql, knobs, call)) as connection:
+    async with borrow(call, knobs.pool_size, purpose) as connection:
         if knobs.statement_timeout:
             await connection.execute(f"set statement_timeout = {int(knobs.statement_timeout * 1000)}")
         if sql.copy is not None:
-            results = [await load(connection, sql.copy.table, rows or [], sql.copy.columns)]
-        else:
-            results = await _statements(connection, sql, knobs, call)
-    parts = ref_parts(sql.store, {"store": "postgres"}, call) or stored_reference(results)
-    return ok(data_of(results, call), **parts)
+            return [await load(connection, sql.copy.table, rows or [], sql.copy.columns)]
+        return await _statements(connection, sql, knobs, call)
+
+
+async def _insert(
+    sql: Sql, knobs: Knobs, call: Call, purpose: str, alone: Callable[[], Awaitable[list[Result]]]
+) -> list[Result]:
+    """Insert rows, with the other calls that insert by the same statement at this moment."""
+    from noetl.tools.parts.postgres_link import borrow, together_of
+
+    together = together_of(call, knobs.pool_size, purpose)
+    if together.meet and (bound := _bound(sql, call)) is not None:
+        text, values = bound
+        count = await together.go(text, values, partial(borrow, call, knobs.pool_size, purpose))
+        if count is not None:
+            return [Result(changed=count)]
+    return await together.go_alone(alone)
+
+
+def _bound(sql: Sql, call: Call) -> tuple[str, list[object]] | None:
+    """A single statement and what it binds, where the types are known and the values fit them."""
+    from noetl.tools.parts.postgres_link import types_of
+
+    (statement,) = split(sql.text)
+    text, values = _number_values(statement, with_key(sql.params, sql.text, ":", call))
+    types = types_of(call).get(text)
+    if types is None:
+        return None
+    try:
+        return text, bind(values, types)
+    except Failed:
+        return None
 
 
 def _purpose(sql: Sql, knobs: Knobs, call: Call) -> str:

@@ -16,6 +16,7 @@ from noetl.ports.envelope import Failed
 from noetl.tools.parts.auth import POSTGRES_FIELDS
 from noetl.tools.parts.postgres_moments import understand
 from noetl.tools.parts.postgres_sessions import Sessions
+from noetl.tools.parts.postgres_together import Together
 
 if TYPE_CHECKING:
     from asyncpg import Connection, PostgresError
@@ -40,6 +41,7 @@ class Pools:
     def __init__(self) -> None:
         self._pools: OrderedDict[str, Sessions] = OrderedDict()
         self._types: OrderedDict[str, Types] = OrderedDict()
+        self._together: OrderedDict[str, Together] = OrderedDict()
         self._keys: dict[int, tuple[Secret, str]] = {}
 
     def get(self, call: Call, size: int) -> Sessions:
@@ -70,6 +72,15 @@ class Pools:
             self._types.popitem(last=False)
         return entry
 
+    def together(self, call: Call, size: int, purpose: str) -> Together:
+        """The calls of one purpose on connections of one credential."""
+        key = f"{self._key(call.auth)} {size} {purpose}"
+        if key not in self._together:
+            self._together[key] = Together(self.get(call, size))
+            if len(self._together) > STATEMENTS_MAX:
+                self._together.popitem(last=False)
+        return self._together[key]
+
     def _key(self, secret: Secret | None) -> str:
         """What tells credentials apart; tasks that were given the same one are not digested again."""
         kept = self._keys.get(id(secret))
@@ -92,6 +103,7 @@ class Pools:
         for sessions in self._pools.values():
             sessions.terminate()
         self._pools.clear()
+        self._together.clear()
         self._keys.clear()
 
 
@@ -115,6 +127,10 @@ class Types:
 
 def types_of(call: Call) -> Types:
     return call.resource("postgres", Pools).types(call)
+
+
+def together_of(call: Call, size: int, purpose: str) -> Together:
+    return call.resource("postgres", Pools).together(call, size, purpose)
 
 
 def _digest(secret: object) -> str:

@@ -49,6 +49,11 @@ class Sessions:
         """Whether nobody uses a session."""
         return self._taken == len(self._kept)
 
+    @property
+    def room(self) -> bool:
+        """Whether whoever asks for a session need not wait until another has done with it."""
+        return bool(self._kept) or self._taken < self._size
+
     async def lend(self, purpose: str) -> "Connection":
         """A session for a purpose: one that was kept for it, if there is one. Without one, a tidy session."""
         if (kept := self._take_kept(purpose)) is not None:
