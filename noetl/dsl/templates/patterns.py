@@ -13,6 +13,8 @@ from noetl.dsl.yaml.tree import Value
 
 PATTERN_CHARS = 1_000
 MATCH_COST = 16
+_REFERENCE = re.compile(r"\\(?:g<(\w+)>|([1-9]\d?)|(.))", re.ASCII | re.DOTALL)
+_ESCAPES = {"\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def regex_search(
@@ -44,7 +46,7 @@ def regex_replace(
     for number, match in enumerate(compiled_pattern(pattern, ignorecase).finditer(text)):
         if count and number >= count:
             break
-        budget.spend(MATCH_COST)
+        budget.spend(MATCH_COST + replacement.count("\\"))
         new = _expanded(match, replacement)
         size += match.start() - end + len(new)
         refuse_long(size)
@@ -54,11 +56,24 @@ def regex_replace(
 
 
 def _expanded(match: re.Match[str], replacement: str) -> str:
+    """A replacement with its groups and escapes; it is refused before it is too long."""
     if "\\" not in replacement:
         return replacement
+    size = len(replacement)
+
+    def expanded(reference: re.Match[str]) -> str:
+        nonlocal size
+        named, numbered, escape = reference.groups()
+        if escape is not None:
+            return _ESCAPES.get(escape, reference[0])
+        group = match.group(int(numbered or named) if (numbered or named).isdecimal() else named) or ""
+        size += len(group) - len(reference[0])
+        refuse_long(size)
+        return group
+
     try:
-        return str(match.expand(replacement))
-    except (IndexError, KeyError, ValueError):
+        return _REFERENCE.sub(expanded, replacement)
+    except (IndexError, KeyError):
         raise TemplateError(f"the replacement {replacement!r} names a group that is not there") from None
 
 

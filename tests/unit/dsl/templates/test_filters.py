@@ -57,6 +57,7 @@ EXAMPLES = [
     ("pprint", "{{ map | pprint }}", "{'a': 2, 'b': 1}"),
     ("regex_replace", r"{{ 'a-b c-d' | regex_replace('(\w)-(\w)', '\2\1') }}", "ba dc"),
     ("regex_replace", "{{ 'aaa' | regex_replace('a', 'b', 2) }}", "bba"),
+    ("regex_replace", r"{{ 'a' | regex_replace('(?P<x>a)(b)?', 'é\1€\g<x>\g<0>\2\\t') }}", "éa€aa\t"),
     ("regex_replace", "{{ 'aA' | regex_replace('a', 'x', ignorecase=true) }}", "xx"),
     ("regex_search", r"{{ 'id=42;' | regex_search('\d+') }}", "42"),
     ("regex_search", r"{{ 'id=42;' | regex_search('(\w+)=(\d+)', 2) }}", "42"),
