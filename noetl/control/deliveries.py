@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -119,7 +120,7 @@ class Deliveries:
         except NotDelivered as error:
             attempt.code, attempt.error = error.status, error.message
             attempt.taken = [*attempt.taken, *error.taken]
-            wait_ms = int((error.retry_after_s or 0) * 1000)
+            wait_ms = int(min(error.retry_after_s or 0, MOST_MS / 1000) * 1000)
         except NoetlError as error:
             attempt.error = error.message
         except Exception as error:  # a bug of ours on the way to one target
@@ -143,7 +144,7 @@ class Deliveries:
             )
             return Outcome("failed", attempt, kept)
         pause = min(self.first_ms * FACTOR ** (delivery.attempts - 1), MOST_MS)
-        next_at = attempt.at + attempt.ms + min(max(pause, wait_ms), MOST_MS)
+        next_at = attempt.at + attempt.ms + max(pause, wait_ms)
         return Outcome("pending", attempt, kept, next_at)
 
     async def _send(self, delivery: Delivery, taken: Sequence[str]) -> int | None:
@@ -173,8 +174,10 @@ def _taken(delivery: Delivery) -> list[str]:
 
 def _without_secrets(text: str, material: Mapping[str, Json]) -> str:
     """What is said of an attempt without the credential's secrets, of which its address is one."""
-    address = urlsplit(str(material.get("url") or material.get("value") or ""))
-    whole = address._replace(scheme="", netloc="").geturl()
     redactor = Redactor()
-    redactor.learn({**material, "secrets": [address.geturl(), whole, address.path]})
+    redactor.learn(material)
+    with suppress(ValueError):  # what is no address has no parts that are secrets
+        address = urlsplit(str(material.get("url") or material.get("value") or ""))
+        whole = address._replace(scheme="", netloc="").geturl()
+        redactor.learn({"secrets": [address.geturl(), whole, address.path]})
     return redactor.clean(text)

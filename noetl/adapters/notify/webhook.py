@@ -69,15 +69,11 @@ def _secret(material: Mapping[str, Json]) -> bytes:
 def url_of(material: Mapping[str, Json]) -> str:
     """The address that a credential holds."""
     url = material.get("url", material.get("value"))
-    parts = urlsplit(url) if isinstance(url, str) else None
-    if (
-        not isinstance(url, str)
-        or parts is None
-        or parts.scheme not in ("http", "https")
-        or not parts.hostname
-    ):
-        raise NotDelivered("the credential has no field 'url' with an address that begins with https://")
-    return url
+    with suppress(ValueError):
+        parts = urlsplit(url if isinstance(url, str) else "")
+        if parts.scheme in ("http", "https") and parts.hostname:
+            return str(url)
+    raise NotDelivered("the credential has no field 'url' with an address that begins with https://")
 
 
 async def post(connector: Connector, url: str, body: bytes, headers: Mapping[str, str]) -> int:
@@ -112,8 +108,10 @@ async def _beginning(answer: "ClientResponse") -> str:
 
 def _retry_after(value: str | None, now_s: float) -> float | None:
     """For how many seconds the other side wants to be left alone: it says a number or a moment."""
-    if value is None or (value.isascii() and value.isdecimal()):
-        return None if value is None else float(value)
-    with suppress(ValueError):
+    if value is None:
+        return None
+    with suppress(ValueError, OverflowError):
+        if value.isascii() and value.isdecimal():
+            return float(value)
         return max(0.0, parsedate_to_datetime(value).timestamp() - now_s)
     return None

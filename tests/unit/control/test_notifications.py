@@ -212,6 +212,28 @@ async def test_the_other_side_may_say_the_moment_when_to_come_again(
     assert waits[0] < 60_000, "as usual where nothing can be read"
 
 
+@pytest.mark.parametrize("wait", ["9" * 400, f"Thu, 01 Jan 2026 00:00:00 +{'9' * 20}"])
+async def test_the_other_side_cannot_ask_to_be_left_alone_for_ever(
+    made: Embedded, receiver: Receiver, wait: str
+) -> None:
+    receiver.answers = [web.Response(status=503, headers={"Retry-After": wait})]
+    await made.front.put_notification(ask(target=f"webhook:{receiver.url}/"))
+    await run(made)
+    [delivery] = await told(made)
+    assert (delivery.state, delivery.error) == ("pending", "127.0.0.1 answered 503")
+    assert 0 < (delivery.next_at or 0) - delivery.at < deliveries.MOST_MS + 10_000
+
+
+async def test_a_credential_with_an_address_that_is_none_is_told_as_such(
+    made: Embedded, caplog: pytest.LogCaptureFixture
+) -> None:
+    await made.front.put_credential("signing", {"secret": SECRET, "url": "https://[::1"})
+    await made.front.put_notification(ask(target="webhook"))
+    delivery = await made.front.send_sample("ops")
+    assert str(delivery.error).startswith("the credential has no field 'url'")
+    assert not [record for record in caplog.records if record.exc_info]
+
+
 async def test_what_the_other_side_repeats_of_a_credential_is_masked(
     made: Embedded, receiver: Receiver
 ) -> None:
