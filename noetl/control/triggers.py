@@ -17,6 +17,7 @@ from noetl.control.tick_runner import StartAsked
 from noetl.control.trigger_check import check_trigger
 from noetl.control.trigger_filter import passes
 from noetl.control.trigger_rings import check_ring
+from noetl.core.values.nesting import TOO_DEEP, is_too_deep
 from noetl.errors import BackendError, Conflict, Denied, NotFound, RequestError
 from noetl.json_value import Json, JsonObject
 from noetl.ports.arrival import PENDING_MOST, Arrival
@@ -180,4 +181,6 @@ def payload_of(body: bytes) -> Json:
         payload: Json = msgspec.json.decode(body) if body else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RequestError(f"the message is no JSON: {error}", hint="send one JSON value") from None
+    if is_too_deep(payload):
+        raise RequestError(f"the message: {TOO_DEEP}", hint="make it flatter, or send it as a text")
     return payload

@@ -13,10 +13,10 @@ from typing import Any, overload
 
 import msgspec
 
+from noetl.core.values.nesting import NESTED_MOST
 from noetl.errors import NoetlError
 from noetl.json_value import Json, JsonObject
 
-_DEPTH_MAX = 200
 _KEPT = (bytes, bytearray, decimal.Decimal, datetime.date, datetime.time, datetime.timedelta)
 _SAY_IT = (
     "to_pylist",
@@ -90,8 +90,8 @@ def _convert(value: object, path: str, depth: int) -> Json:
         return value
     if type(value) is float:
         return _number(value, path)
-    if depth > _DEPTH_MAX:
-        raise ValueProblem(f"the value at {path[:80]}… is nested deeper than {_DEPTH_MAX} levels")
+    if depth > NESTED_MOST:
+        raise ValueProblem(f"the value at {path[:80]}… is nested deeper than {NESTED_MOST} levels")
     if isinstance(value, dict):
         return _mapping(value, path, depth)
     if isinstance(value, list | tuple):

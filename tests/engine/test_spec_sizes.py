@@ -206,6 +206,16 @@ SIZES = {
         payload={"t": "{{ 1 + 1 }}"},
         output="{{ 1 + 1 }}",
     ),
+    "what holds its own value of before grows no deeper for ever": Case(
+        '- {step: start, tool: {name: t, kind: noop, set: {ctx.x: ["{{ ctx.x | default(0) }}"]}}, next: {arcs: [{step: start, when: "{{ not event.failed }}"}]}}',
+        error={"kind": "limit", "task": "t"},
+        says="nested deeper",
+    ),
+    "args that hold those of before grow no deeper for ever": Case(
+        '- {step: start, tool: {kind: noop}, next: {arcs: [{step: start, args: {x: ["{{ args.x | default(0) }}"]}}]}}',
+        error={"kind": "limit"},
+        says="nested deeper",
+    ),
     "a NUL is refused where it enters": Case(
         '- {step: start, tool: {name: t, kind: python, input: {code: "result = chr(0)"}}}',
         error={"kind": "value"},

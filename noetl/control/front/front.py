@@ -41,6 +41,7 @@ from noetl.core.message import Control, Start
 from noetl.core.program.program import Program
 from noetl.core.shapes import TriggerFacts
 from noetl.core.state import State
+from noetl.core.values.nesting import TOO_DEEP, is_too_deep
 from noetl.dsl.effective_spec import LIMITS
 from noetl.dsl.nearest import nearest
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
@@ -559,6 +560,8 @@ def _counted(item: Summary, counts: dict[str, int]) -> Summary:
 
 def _entered(value: Json, name: str) -> bytes:
     """A value that comes from outside, as JSON; raises RequestError for what the log does not keep."""
+    if is_too_deep(value):
+        raise RequestError(f"{name}: {TOO_DEEP}", hint="make it flatter, or send it as a text")
     text = msgspec.json.encode(value)
     if NUL in text:  # or a backslash before those letters: only a look at every text tells
         try:

@@ -11,6 +11,7 @@ import msgspec
 
 from noetl.core.program.program import Guard, Write
 from noetl.core.shapes import Patch, ScopeValues
+from noetl.core.values.nesting import TOO_DEEP, is_too_deep
 from noetl.core.values.output import reference_problem
 from noetl.core.values.schema_check import schema_problem
 from noetl.core.values.scope import Scope
@@ -91,6 +92,7 @@ class TemplateEvaluator:
             rendered: Json = value.render(_binding(place, value, scope))
         except TemplateError as problem:
             raise EvaluationError("template", f"{_where(place)}: {problem.message}") from None
+        _refuse_deep(place, rendered)
         return rendered
 
     def writes(self, place: Place, writes: Sequence[Write], scope: Scope, lenient: bool = False) -> SetResult:
@@ -109,6 +111,7 @@ class TemplateEvaluator:
             wrong = reference_problem(write.path, value)
             if wrong is not None:
                 raise EvaluationError("reference", f"{_where(place)}: {wrong}")
+            _refuse_deep(place, value)
             pairs.append([list(write.path), value])
         return SetResult(pairs, left_out)
 
@@ -135,6 +138,12 @@ def _binding(place: Place, value: CompiledValue, scope: Scope) -> dict[str, obje
         return binding(value, scope)
     except EvaluationError as wrong:
         raise EvaluationError(wrong.kind, f"{_where(place)}: {wrong.message}") from None
+
+
+def _refuse_deep(place: Place, value: Json) -> None:
+    """A value that holds the one before it goes deeper each time; what is kept has an end."""
+    if is_too_deep(value):
+        raise EvaluationError("limit", f"{_where(place)}: {TOO_DEEP}")
 
 
 _PLACES: Mapping[str, Callable[[Place], str]] = {

@@ -5,11 +5,14 @@ import datetime
 import decimal
 import enum
 import uuid
+from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noetl.core.values.nesting import NESTED_MOST, is_too_deep
 from noetl.ports.values import ValueProblem, to_json
 
 D = decimal.Decimal
@@ -108,6 +111,19 @@ def test_a_value_that_contains_itself_is_refused():
     loop.append(loop)
     with pytest.raises(ValueProblem, match="nested deeper"):
         to_json(loop)
+
+
+@pytest.mark.parametrize("levels, beyond", [(NESTED_MOST, False), (NESTED_MOST + 1, True)])
+@pytest.mark.parametrize("around", [lambda inner: [1, inner], lambda inner: {"a": 1, "b": inner}])
+def test_what_is_too_deep_to_be_kept_is_told_apart_in_both_ways(
+    levels: int, beyond: bool, around: Callable[[object], object]
+) -> None:
+    value: object = []
+    for _ in range(levels):
+        value = around(value)
+    assert is_too_deep(value) is beyond
+    with pytest.raises(ValueProblem) if beyond else nullcontext():
+        to_json(value)
 
 
 JSON = st.recursive(

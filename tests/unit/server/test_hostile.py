@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from noetl.core.values.nesting import NESTED_MOST
 from noetl.server import isolated_check
 from tests.unit.server.serving import HELLO, Served
 
@@ -148,6 +149,16 @@ async def test_no_nul_character_enters_the_log(server: Served, body: dict[str, A
     answer = await server.client.post("/api/v1/executions", json=body)
     assert (answer.status_code, answer.json()["code"]) == (400, "request")
     assert "NUL" in answer.json()["detail"]
+
+
+async def test_no_value_enters_that_is_nested_too_deep_to_be_kept(server: Served) -> None:
+    await server.register(HELLO)
+    workload = b'{"a":' * (NESTED_MOST + 1) + b"{}" + b"}" * (NESTED_MOST + 1)
+    body = b'{"path":"tests/hello","workload":' + workload + b"}"
+    headers = {"Content-Type": "application/json"}
+    answer = await server.client.post("/api/v1/executions", content=body, headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (400, "request")
+    assert "nested deeper" in answer.json()["detail"]
 
 
 async def test_letters_that_only_look_like_a_nul_character_are_kept(server: Served) -> None:

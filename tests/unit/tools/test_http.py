@@ -227,6 +227,14 @@ async def test_a_nul_in_json_is_refused_where_it_enters(use, httpserver, body):
     assert output["error"]["kind"] == "value"
 
 
+async def test_json_that_is_nested_too_deep_to_be_kept_is_an_error_with_the_text(use, httpserver):
+    body = '{"a":' * 300 + "1" + "}" * 300
+    httpserver.expect_request("/x").respond_with_data(body, content_type="application/json")
+    envelope = await use("http", {"url": httpserver.url_for("/x")})
+    assert (envelope["error"]["kind"], envelope["data"]) == ("body", body)
+    assert "nested deeper" in envelope["error"]["message"]
+
+
 async def test_a_mark_of_the_byte_order_before_json_is_no_part_of_it(use, httpserver):
     httpserver.expect_request("/").respond_with_data(b'\xef\xbb\xbf{"a": 1}', content_type="application/json")
     assert (await use("http", {"url": httpserver.url_for("/")}))["data"] == {"a": 1}
