@@ -8,6 +8,7 @@ Importing this module costs nothing: what it offers is loaded when it is first u
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from noetl import errors as errors
     from noetl.client.async_client import AsyncClient as AsyncClient
     from noetl.client.client import Client as Client
     from noetl.client.client import Execution as Execution
@@ -62,14 +63,16 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> object:
-    if name not in _PLACES:
-        raise AttributeError(f"module 'noetl' has no attribute '{name}'")
     from importlib import import_module
 
+    if name == "errors":
+        return import_module("noetl.errors")
+    if name not in _PLACES:
+        raise AttributeError(f"module 'noetl' has no attribute '{name}'")
     offered: object = getattr(import_module(f"noetl.{_PLACES[name]}"), name)
     globals()[name] = offered
     return offered
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PLACES})
+    return sorted({*globals(), *_PLACES, "errors"})

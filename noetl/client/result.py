@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ROW_LISTS = ("rows", "data", "items", "results")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Result:
     """One execution: `fields` is what the REST API answers of it, `output` its output, fetched if stored.
 
@@ -84,6 +84,10 @@ class Result:
     @property
     def duration(self) -> timedelta:
         return timedelta(milliseconds=self.fields["duration_ms"])
+
+    def __repr__(self) -> str:
+        """A line, however large the output is."""
+        return f"<{type(self).__name__} {self.execution_id} {self.path} {self.status}>"
 
     def check(self) -> "Result":
         """The result itself; raises ExecutionFailed when the execution failed, was cancelled or is stuck."""

@@ -348,3 +348,52 @@ def test_what_a_playbook_wrote_is_escaped_in_a_notebook(client: noetl.Client, tm
     page = client.run(file).wait()._repr_mimebundle_()["text/html"]
     assert "<script" not in page
     assert "&lt;script&gt;" in page
+
+
+FORKED = """
+import os, sys, noetl
+client = noetl.Client(sys.argv[1])
+client.playbooks()
+child = os.fork()
+if child == 0:
+    try:
+        client.playbooks()
+    except noetl.NoetlError as problem:
+        print(problem.message.partition(" was ")[2].partition(",")[0], flush=True)
+    print(type(noetl.Client(sys.argv[1]).playbooks()).__name__, flush=True)
+    sys.exit(3)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(client.workers()) > 0)
+"""
+
+
+def test_a_client_that_a_fork_brought_says_so_and_lets_the_process_end(url: str) -> None:
+    """Its thread is not there: a call would wait for ever, and so would the end of the program."""
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED, url],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert ran.stdout.splitlines() == ["forked from the one that made this client", "list", "3 True"]
+    assert ran.stderr == ""
+
+
+def test_whoever_waits_is_told_when_another_thread_closes_the_client(url: str) -> None:
+    client = noetl.Client(url)
+    client.register(WAITS)
+    execution = client.run("client/waits")
+    with ThreadPoolExecutor(1) as other:
+        waiting = other.submit(execution.wait)
+        while execution.status() != "waiting":
+            pass
+        client.close()
+        with pytest.raises(RequestError, match="this client is closed"):
+            waiting.result(timeout=30)
+    with noetl.Client(url) as client:
+        client.execution(execution.execution_id).cancel()
+
+
+def test_an_awaited_client_says_that_it_belongs_to_another_loop(url: str) -> None:
+    client = noetl.AsyncClient(url)
+    asyncio.run(client.playbooks())
+    with pytest.raises(RequestError, match="another event loop"):
+        asyncio.run(client.playbooks())
+    asyncio.run(client.close())

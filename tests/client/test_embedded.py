@@ -210,6 +210,43 @@ def test_what_was_interrupted_goes_on_where_it_was(project: Path, end: str) -> N
     assert noetl.run("slow.yaml", idempotency_key="one").execution_id == execution
 
 
+HOLDS = f"""{HEAD}metadata: {{name: holds, path: client/holds}}
+workflow:
+  - step: hold
+    tool:
+      kind: python
+      code: |
+        import os
+        open("begun", "w").close()
+        while not os.path.exists("go"):
+            pass
+        result = "went on"
+"""
+AGAIN = """
+    import os, signal, threading, noetl
+
+    def interrupt():
+        while not os.path.exists("begun"):
+            pass
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        noetl.run("holds.yaml", idempotency_key="one")
+    except KeyboardInterrupt:
+        open("go", "w").close()
+        print(noetl.run("holds.yaml", idempotency_key="one").status)
+"""
+
+
+def test_what_was_interrupted_goes_on_in_the_same_process(project: Path) -> None:
+    """As in a notebook, whose kernel outlives the interrupted cell: nothing of the first call is left."""
+    (project / "holds.yaml").write_text(HOLDS)
+    script = [sys.executable, "-W", "always", "-c", textwrap.dedent(AGAIN)]
+    ran = subprocess.run(script, capture_output=True, text=True, check=False, timeout=120)
+    assert (ran.stdout, ran.stderr) == ("completed\n", "")
+
+
 def executions(project: Path) -> list[str]:
     listed = subprocess.run(
         [sys.executable, "-m", "noetl.cli", "execution", "list", "--json"],
@@ -248,4 +285,15 @@ def test_importing_the_module_loads_nothing() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     ).stdout
     assert printed.strip() == "['noetl']"
-    assert {"Client", "AsyncClient", "run", "arun"} <= set(dir(noetl))
+    assert {"Client", "AsyncClient", "run", "arun", "errors"} <= set(dir(noetl))
+
+
+def test_errors_are_named_without_another_import() -> None:
+    script = "import noetl; print(noetl.errors.NotFound.__name__)"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout == "NotFound\n"
+
+
+def test_a_large_result_says_itself_in_a_line(hello: Path) -> None:
+    result = noetl.run("hello.yaml", name="x" * 1000)
+    assert repr(result) == f"<Result {result.execution_id} client/hello completed>"

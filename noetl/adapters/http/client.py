@@ -38,10 +38,16 @@ class Client:
         self._token = token
         self._silence = None if notify is None else Silence(self.url, self._session_of, notify)
         self._session: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None  # the session's, which works in no other
         self.answered = False  # whether it ever did
 
     def _session_of(self) -> aiohttp.ClientSession:
+        loop = asyncio.get_running_loop()
+        if self._session is not None and self._loop is not loop:
+            message = "this client was used in another event loop before"
+            raise RequestError(message, hint="make one in each event loop, as with: async with")
         if self._session is None:
+            self._loop = loop
             headers = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
             timeout = aiohttp.ClientTimeout(total=None, connect=CONNECT_S, sock_read=ANSWER_S)
             unbound = aiohttp.TCPConnector(  # a question that waits must not hold up others
