@@ -53,7 +53,8 @@ class RemoteReports:
         """Hand a report in; the answer brings the next orders."""
         worker = self._worker
         ending = report.final or report.returned
-        room = worker.room(1 if ending else 0)
+        worker.ending += ending
+        room = worker.room()
         orders = Orders("", 0)
         try:
             answered = await worker.link.report(
@@ -63,6 +64,7 @@ class RemoteReports:
             worker.welcomed()
             return answered.answer
         finally:
+            worker.ending -= ending
             worker.received(orders, room)
 
 
@@ -139,6 +141,7 @@ class RemoteWorker:
         self.link, self.hello, self.programs, self.lease_s = link, hello, programs, lease_s
         self.pool: Pool
         self._expected = 0  # orders that were asked for and may be on their way
+        self.ending = 0  # orders whose last report is on its way: their slots are free for what it brings
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()  # servers that hinted while they were being asked
         self._number = 0
@@ -154,13 +157,15 @@ class RemoteWorker:
 
     # Orders in
 
-    def room(self, more: int = 0) -> int:
+    def room(self) -> int:
         """How many orders could begin now; what is set aside must be settled by `received`."""
-        if self.pool.draining:
-            return 0
-        room = max(0, self.pool.room - self._expected + more)
+        room = self._room
         self._expected += room
         return room
+
+    @property
+    def _room(self) -> int:
+        return 0 if self.pool.draining else max(0, self.pool.room + self.ending - self._expected)
 
     def received(self, orders: Orders, room: int) -> None:
         """Begin what has come."""
@@ -197,7 +202,7 @@ class RemoteWorker:
         """A server has work: ask it when there is room."""
         if server in self._asking:
             self._again.add(server)
-        elif not self.pool.draining and self.pool.room - self._expected > 0:
+        elif self._room:
             self._asking[server] = self._go(self._ask(server))
 
     async def _ask(self, server: str) -> None:
