@@ -292,16 +292,6 @@ async def test_one_key_on_two_servers_begins_one_execution(direct: PostgresStore
         assert all(isinstance(outcome, str | Conflict) for outcome in outcomes)
 
 
-# Group commit
-
-
-async def test_appends_that_wait_together_are_one_transaction(direct: PostgresStore) -> None:
-    ids = await asyncio.gather(*(begin(direct, number) for number in range(100)))
-    before = direct._writer.transactions
-    await asyncio.gather(*(direct.commit(Append(one, 1, [row(2)])) for one in ids))
-    assert direct._writer.transactions - before <= 3
-
-
 async def _lived(store: PostgresStore, number: int) -> list[tuple[str, object]]:
     """The life of an execution, commit by commit, and what was refused; then all that the tables hold of it."""
     execution_id, other = eid(number), eid(number + 1)

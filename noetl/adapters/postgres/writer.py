@@ -22,6 +22,7 @@ from noetl.ports.notification import notice_values
 from noetl.ports.store import ANEW, Append, check_kept
 
 MOST_APPENDS, MOST_BYTES = 500, 8 * 1024 * 1024  # of one commit
+ENOUGH = 16  # appends of one moment to begin a commit with: the database does it while the others are made
 # One plan for all, over the indexes, also while the tables are so small that reading all of them looks cheap.
 # No bitmaps either: statistics of a table that was just emptied make one look cheap for a single row.
 SETTINGS = {
@@ -67,13 +68,23 @@ class Writer:
             raise self._broken
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._queue.append(_Waiting(append, future))
-        if not self._beginning and (self._task is None or self._task.done()):
-            self._beginning = True  # with all else that is written at this moment
-            asyncio.get_running_loop().call_soon(self._begin)
+        if self._is_idle():
+            if len(self._queue) >= ENOUGH:
+                self._begin()
+            elif not self._beginning:
+                self._beginning = True  # with all else that is written at this moment
+                asyncio.get_running_loop().call_soon(self._begin_late)
         return await future
 
-    def _begin(self) -> None:
+    def _is_idle(self) -> bool:
+        return self._task is None or self._task.done()
+
+    def _begin_late(self) -> None:
         self._beginning = False
+        if self._queue and self._is_idle():
+            self._begin()
+
+    def _begin(self) -> None:
         self._task = eager_task(self._work())
         if self._task.done():
             self._ended(self._task)
