@@ -38,6 +38,7 @@ BROAD_EXCEPT_ALLOWED = {
     "noetl/tools/parts/function.py": "somebody's function: whatever it raises becomes an error with a kind",
     "noetl/tools/parts/own_thread.py": "as above: what would end a thread without a word ends a call",
     "noetl/tools/parts/added_tools.py": "somebody's module: whatever it raises is told with its name",
+    "noetl/tools/parts/content.py": "the library raises plain exceptions, which are told apart inside",
     "noetl/tools/parts/transfer_delta.py": "the library raises plain exceptions, which are told apart inside",
     "noetl/tools/parts/transfer_batches.py": "the library raises plain exceptions: the source says what of",
     "noetl/tools/parts/dlt_program.py": "the process edge: whatever a pipeline raises becomes its answer",

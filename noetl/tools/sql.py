@@ -24,7 +24,8 @@ tried before it is used.
 One or several statements run in one transaction, unless they say `BEGIN` or `START TRANSACTION` themselves or
 cannot run inside one; some databases, as MySQL, end a transaction with every `CREATE` or `ALTER`. Values are
 bound with `params` in the same way for every driver: a list for `?`, a mapping for `:name`. Lists and
-mappings bind as JSON text (not for ClickHouse); dates are texts, which some databases want to be cast. The
+mappings bind as JSON text (not for ClickHouse); dates are texts, which some databases want to be cast. Bytes
+come as base64, JSON of MySQL and MariaDB as text, times of day as MySQL writes them (`-838:59:59`). The
 answer has the rows of the last statement that returned any; with several statements, `statements` has one
 `{rows, row_count, columns}` each, and `command_<n>` names them one by one. Rows over
 `spec.limits.max_hydrate_bytes` (16 MiB) go into the result store as JSON lines while they arrive: `rows` is
@@ -34,7 +35,8 @@ of MySQL is one statement, whatever semicolons are in it.
 `:idempotency_key` in the text is the key of this call: it stays the same when the engine has to repeat a call
 whose answer it never saw, so that `insert ignore` on it happens once.
 
-What the database refuses is error kind `sql`; `output.error.code` is the driver's number or the SQLSTATE.
+What the database refuses, a login too, is error kind `sql`; `output.error.code` is the driver's number or
+the SQLSTATE.
 `error.retryable` is true for deadlocks, serialization failures and locks that were not to be had. A
 connection that cannot be made or is lost is error kind `connect`: whether the statement took effect is then
 not known, so a retry binds the same `:idempotency_key`. A call that is cancelled or runs out of time ends its

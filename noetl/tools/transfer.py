@@ -46,9 +46,16 @@ GB of memory, the rest on disk.
 
 All else goes row by row: `upsert`, a DuckDB source of several statements or one that is no query, Parquet
 from an address (`http`), and every pair with a place that is not named above: there, values are those of
-JSON, so that `delta` and `iceberg` make columns of numbers and text of decimals and times. A `sql` target
-with an ADBC driver takes Arrow batches alone, and cannot be upserted. With other drivers of `sql`, `upsert`
-is for MySQL, MariaDB and PostgreSQL, and wants a primary or unique key over `keys`.
+JSON. PostgreSQL and MySQL say the types of their columns all the same: what is made of their rows as `delta`,
+`iceberg`, DuckDB or Parquet, or with a header as CSV, has dates, times and decimals as these, also when there
+are no rows. Text are decimals of PostgreSQL without a scale, as all of a `query` are, since its driver does
+not tell; bytes as base64; and MySQL's times of day, which may have 838 hours. JSON and lists have the types
+of their values. Of other sources, decimals and times become numbers and text. Bytes in base64 become bytes in
+such columns of MySQL, PostgreSQL, SQLite and DuckDB; moments with a zone are UTC in columns of MySQL.
+
+A `sql` target with an ADBC driver takes Arrow batches alone, and cannot be upserted. With other drivers of
+`sql`, `upsert` is for MySQL, MariaDB and PostgreSQL, and wants a primary or unique key over `keys`. A table
+of `postgres` has to be there; of the others, one that is not is made.
 
 ClickHouse (`clickhousedb`) gives Arrow batches too; enums, UUIDs, addresses and integers over 64 bits are
 text in them. As a target it has no transactions: rows wait on disk until all are there and are one insert,
@@ -67,6 +74,7 @@ from noetl.ports.envelope import Envelope, Failed, Reference, ok
 from noetl.ports.tool import Input, Size, define, doc
 from noetl.tools.parts.content import columns_of_rows
 from noetl.tools.parts.transfer_places import Row, Source, Target
+from noetl.tools.parts.transfer_types import Columns
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -118,16 +126,18 @@ async def run(request: Transfer, call: Call) -> Envelope:
     moved = 0
     async with open_target(request.target, request.mode, request.keys or [], call) as target:
         columns: list[str] = []
-        async with aclosing(chunks(request.source, request.chunk_size, call)) as source:
+        known = Columns()
+        async with aclosing(chunks(request.source, request.chunk_size, call, known)) as source:
             async for rows in source:
                 if not columns:
                     columns = _columns(rows, request.mapping)
                     first = rows if request.mapping is None else _rename(rows, request.mapping)
-                    await target.begin(columns, first)
+                    await target.begin(columns, first, known.renamed(request.mapping).types)
                 await target.write(_check(rows, columns, request.mapping))
                 moved += len(rows)
         if not columns:
-            await target.begin([], [])
+            there = known.renamed(request.mapping)
+            await target.begin(there.names, [], there.types)
         await target.commit()
     return _moved(moved, target.ref())
 

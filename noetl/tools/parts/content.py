@@ -165,13 +165,20 @@ def _write_parquet(content: Json) -> bytes:
     return target.getvalue()
 
 
-def parquet_of_lines(lines: str, path: str) -> None:
-    """A Parquet file from a file of JSON lines, a batch at a time."""
-    if not os.path.getsize(lines):
-        raise Failed("format", "parquet needs at least one row, to know the columns")
+def parquet_of_lines(lines: str, path: str, schema: Callable[[Any], Any]) -> None:
+    """A Parquet file from a file of JSON lines, a batch at a time; `schema` makes one of what was found."""
     arrow = _arrow()
     with open(lines, "rb") as first, open(lines, "rb") as second:
-        write_batches(arrow.read_json(second, arrow.infer_json_schema(first), batch_size=4096), path)
+        wanted = schema(arrow.infer_json_schema(first))
+        if not wanted.names:
+            raise Failed("format", "parquet needs at least one row, to know the columns")
+        try:
+            write_batches(arrow.read_json(second, wanted, batch_size=4096), path)
+        except Exception as problem:
+            if type(problem) is not Exception:  # what the library raises
+                raise
+            told = str(problem).rpartition("Json error: ")[2]
+            raise Failed("format", f"the rows are not what their columns hold: {told}") from None
 
 
 def write_batches(batches: Any, path: str) -> None:

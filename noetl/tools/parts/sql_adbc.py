@@ -26,6 +26,11 @@ PREFIX = "adbc_driver_"
 EMBEDDED = ("adbc_driver_sqlite", "adbc_driver_chdb", "adbc_driver_duckdb", "adbc_driver_datafusion")
 RETRYABLE = ("08", "40", "53", "57", "55P03")
 BUSY = ("database is locked", "database table is locked")
+# What PostgreSQL says, without a number, to who may not come in; what it says to others passes.
+REFUSED = re.compile(
+    r"FATAL:\s+(password authentication failed|no pg_hba\.conf|role .* (does not exist|is not permitted)"
+    r"|database .* does not exist|permission denied|.*authentication failed)"
+)
 CHANGING = ("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE")
 RETURNING = re.compile(r"\breturning\b", re.IGNORECASE)
 _MODULE = re.compile(r"adbc_driver_[a-z0-9_]+")
@@ -250,7 +255,7 @@ def _failed(problem: Any, connecting: bool) -> Failed:
     status = str(getattr(problem.status_code, "name", problem.status_code))
     lost = state.startswith("08") or (not state and (connecting or status in ("IO", "TIMEOUT")))
     busy = any(words in message for words in BUSY)
-    if lost and not busy:
+    if lost and not busy and not REFUSED.search(message):
         return Failed("connect", f"the database cannot be reached: {message}", code=status, retryable=True)
     again = busy or state.startswith(RETRYABLE)
     known = not state.startswith(("40003", "57P", "58", "XX"))

@@ -131,6 +131,11 @@ class DbapiAnswer:
         self.columns = columns_of(map(str, result.keys())) if result.returns_rows else None
         self.changed = 0 if result.returns_rows else max(result.rowcount, 0)
 
+    @property
+    def cursor(self) -> Any:
+        """The driver's own."""
+        return self._result.cursor
+
     def fetch(self, size: int) -> list[list[object]]:
         with naming_failures(self._engine):
             return [list(row) for row in self._result.fetchmany(size)]
@@ -191,10 +196,20 @@ def _is_inside(url: "URL") -> bool:
 def _more(url: "URL") -> dict[str, object]:
     """What a connection is made with beside what the credential says."""
     if url.get_backend_name() in MYSQL:
-        return {"local_infile": False}  # a server could otherwise ask for files of the worker
+        # A server could otherwise ask for files of the worker.
+        more: dict[str, object] = {"local_infile": False}
+        return more | {"conv": _times_as_text()} if url.get_driver_name() == "pymysql" else more
     if url.get_backend_name() == CLICKHOUSE and "tz_mode" not in url.query:
         return {"tz_mode": "schema"}  # times of a column with a zone have it
     return {}
+
+
+def _times_as_text() -> dict[object, object]:
+    """What becomes of MySQL's values; its times are durations, which it takes as it writes them."""
+    from pymysql.constants import FIELD_TYPE
+    from pymysql.converters import conversions
+
+    return {**conversions, FIELD_TYPE.TIME: str}
 
 
 def _not_installed(problem: ModuleNotFoundError, url: "URL") -> Failed | MissingExtra:

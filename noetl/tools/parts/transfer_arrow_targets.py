@@ -13,8 +13,6 @@ from noetl.tools.parts.transfer_batches import (
     Fit,
     Flow,
     as_given,
-    for_delta,
-    for_iceberg,
     with_plain_lists,
     without_nested,
 )
@@ -81,10 +79,10 @@ async def _lake(target: Target, mode: str, call: Call) -> "Lake":
     if target.kind == "delta":
         from noetl.tools.parts.transfer_delta import DeltaWriter, place_of
 
-        return Lake(DeltaWriter(await place_of(target, call), mode, []), for_delta)
+        return Lake(DeltaWriter(await place_of(target, call), mode, []))
     from noetl.tools.parts.transfer_iceberg import IcebergWriter, catalog_of
 
-    return Lake(IcebergWriter(await catalog_of(target, call), mode, []), for_iceberg)
+    return Lake(IcebergWriter(await catalog_of(target, call), mode, []))
 
 
 def _local(target: Target, mode: str, call: Call) -> "Written | Sent":
@@ -166,8 +164,8 @@ class Sent:
 class Lake:
     """A Delta or Iceberg table: batches wait in a file, then are one commit."""
 
-    def __init__(self, writer: LakeWriter, fit: Fit) -> None:
-        self.writer, self.fit = writer, fit
+    def __init__(self, writer: LakeWriter) -> None:
+        self.writer, self.fit = writer, writer.fit
 
     async def take(self, flow: Flow) -> None:
         await in_thread(self.writer.take, flow.reader(), stop=flow.stop)

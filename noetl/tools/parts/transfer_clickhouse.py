@@ -14,6 +14,7 @@ from noetl.ports.envelope import Failed
 from noetl.tools.parts import content
 from noetl.tools.parts.sql_clickhouse import ClickhouseSession
 from noetl.tools.parts.transfer_places import Row
+from noetl.tools.parts.transfer_types import Types
 
 if TYPE_CHECKING:
     from noetl.tools.parts.sql_session import Lent
@@ -40,11 +41,11 @@ class ClickhouseWriter:
         self.path = os.path.join(self.folder.name, "rows.jsonl")
         self.columns: list[str] = []
 
-    async def begin(self, columns: list[str], rows: list[Row]) -> None:
+    async def begin(self, columns: list[str], rows: list[Row], types: Types) -> None:
         """Make the table if need be, with the types of the first rows."""
-        self.columns = columns
+        self.columns = columns if rows else []
         await self.lent.work(self.session.begin, False)
-        if columns:
+        if rows:
             cells = ", ".join(f"{_quote(name)} {_type([row.get(name) for row in rows])}" for name in columns)
             await self._run(f"create table if not exists {self.table} ({cells}) {NEW}")
 

@@ -11,6 +11,7 @@ from noetl.ports.envelope import Failed
 from noetl.tools.parts.guard import reachable
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.sql import quote
+from noetl.tools.parts.transfer_batches import for_delta
 from noetl.tools.parts.transfer_lake import LakeWriter
 from noetl.tools.parts.transfer_places import Target, in_thread, require
 
@@ -78,6 +79,8 @@ async def moved_before(target: Target, call: Call) -> int | None:
 class DeltaWriter(LakeWriter):
     """A Delta table."""
 
+    fit = staticmethod(for_delta)
+
     def __init__(self, place: DeltaPlace, mode: str, keys: list[str]) -> None:
         super().__init__(mode, keys)
         self.place = place
@@ -90,12 +93,13 @@ class DeltaWriter(LakeWriter):
                 return
             if table is not None:
                 self.check_columns([field.name for field in table.schema().fields])
-            if not self.written and (table is not None or not self.typed):
+            if not self.written and (table is not None or not self.columns):
                 if table is not None and self.mode == "replace":
                     table.delete(commit_properties=self._properties())
                 return
             with self.spooled() as given:
-                self._write(table, given if table is None or not self.typed else _as_there(given, table))
+                fits = table is None or not self.knows_types
+                self._write(table, given if fits or table is None else _as_there(given, table))
 
     def _write(self, table: "DeltaTable | None", batches: "RecordBatchReader") -> None:
         from deltalake import write_deltalake

@@ -11,9 +11,10 @@ from noetl.ports.envelope import Failed, Reference, reference
 from noetl.tools.parts import content
 from noetl.tools.parts.paths import beside, inside
 from noetl.tools.parts.transfer_places import Row, Target, require
+from noetl.tools.parts.transfer_types import Types, schema, untyped, written
 
 if TYPE_CHECKING:
-    from arro3.core import RecordBatchReader
+    from arro3.core import RecordBatchReader, Schema
 
 
 class FileWriter:
@@ -47,7 +48,7 @@ class FileWriter:
         self.written = 0
         self.column_types: dict[str, str] = {}
 
-    def begin(self, columns: list[str], rows: list[Row]) -> None:
+    def begin(self, columns: list[str], rows: list[Row], types: Types) -> None:
         """Start with what is there, when appending, or with the names."""
         import shutil
 
@@ -55,7 +56,7 @@ class FileWriter:
         self.part = beside(self.path)
         if self.appends:
             shutil.copyfile(self.path, self.part)
-        self.columns = self._header() or columns
+        self.columns, self.types = self._header() or columns, types
         if self.form == "csv" and columns and not self.appends:
             self._add(content.csv_text([], columns))
 
@@ -79,7 +80,8 @@ class FileWriter:
             self._add((b",\n" if self.written else b"[\n") + lines)
         else:
             if self.form == "parquet":
-                content.check_columns(rows, self.column_types)
+                content.check_columns(untyped(rows, self.types), self.column_types)
+                rows = written(rows, self.types)
             self._add(content.encode([*rows], "jsonl"))
         self.written += len(rows)
 
@@ -91,14 +93,19 @@ class FileWriter:
         if self.form == "json":
             self._add(b"\n]\n" if self.written else b"[]\n")
         elif self.form == "parquet":
+            self._add(b"")
             lines, self.part = self.part, beside(self.path)
             try:
-                content.parquet_of_lines(lines, self.part)
+                content.parquet_of_lines(lines, self.part, self._schema)
             finally:
                 os.unlink(lines)
         else:
             self._add(b"")
         self.put()
+
+    def _schema(self, inferred: "Schema") -> "Schema":
+        """What a Parquet file has; of rows that do not say it, what was found in them."""
+        return schema(inferred, self.columns, self.types) if self.types else inferred
 
     def take(self, batches: "RecordBatchReader") -> None:
         """Write a Parquet file of Arrow batches, which have their columns also when there are none."""

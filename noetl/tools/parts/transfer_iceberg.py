@@ -11,6 +11,7 @@ from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
 from noetl.tools.parts.guard import reachable
 from noetl.tools.parts.paths import inside
+from noetl.tools.parts.transfer_batches import for_iceberg
 from noetl.tools.parts.transfer_lake import LakeWriter
 from noetl.tools.parts.transfer_places import Target, in_thread, require
 
@@ -113,6 +114,8 @@ async def moved_before(target: Target, call: Call) -> int | None:
 class IcebergWriter(LakeWriter):
     """An Iceberg table."""
 
+    fit = staticmethod(for_iceberg)
+
     def __init__(self, place: IcebergPlace, mode: str, keys: list[str]) -> None:
         super().__init__(mode, keys)
         self.place = place
@@ -126,7 +129,7 @@ class IcebergWriter(LakeWriter):
             if table is not None:
                 self.check_columns(table.schema().column_names)
                 self._change(table)
-            elif self.written or self.typed:
+            elif self.columns:
                 self._make(catalog)
 
     def _make(self, catalog: "Catalog") -> None:

@@ -11,6 +11,7 @@ from noetl.tools.parts.postgres_link import borrow
 from noetl.tools.parts.sql import quote
 from noetl.tools.parts.transfer_places import Row, Target, require
 from noetl.tools.parts.transfer_tables import conflict_sql, table_ref
+from noetl.tools.parts.transfer_types import Types
 
 if TYPE_CHECKING:
     from asyncpg import Connection
@@ -45,7 +46,7 @@ class PostgresWriter:
         self.connection, self.transaction = connection, transaction
         self.table, self.into, self.call = table, table, call
 
-    async def begin(self, columns: list[str], rows: list[Row]) -> None:
+    async def begin(self, columns: list[str], rows: list[Row], types: Types) -> None:
         """Empty the table if asked; an upsert fills a table of its own first."""
         self.columns = columns
         if self.mode == "replace":

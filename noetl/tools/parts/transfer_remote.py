@@ -10,6 +10,7 @@ from noetl.ports.envelope import Failed, Reference, reference
 from noetl.tools.parts.content import MEDIA, encode, format_of
 from noetl.tools.parts.transfer_files import FileWriter
 from noetl.tools.parts.transfer_places import Row, Target, in_thread, require
+from noetl.tools.parts.transfer_types import Types
 
 
 def _open(path: str) -> BufferedReader:
@@ -29,8 +30,8 @@ class ObjectWriter:
         self.file = FileWriter.at(os.path.join(folder, "rows"), format_of(self.key, target.format))
         self.size = 0
 
-    async def begin(self, columns: list[str], rows: list[Row]) -> None:
-        await in_thread(self.file.begin, columns, rows)
+    async def begin(self, columns: list[str], rows: list[Row], types: Types) -> None:
+        await in_thread(self.file.begin, columns, rows, types)
 
     async def write(self, rows: list[Row]) -> None:
         await in_thread(self.file.write, rows)
@@ -72,7 +73,7 @@ class HttpWriter:
         self.call = call
         self.sent = 0
 
-    async def begin(self, columns: list[str], rows: list[Row]) -> None:
+    async def begin(self, columns: list[str], rows: list[Row], types: Types) -> None:
         """There is nothing to prepare."""
 
     async def write(self, rows: list[Row]) -> None:

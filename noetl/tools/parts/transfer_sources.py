@@ -21,6 +21,7 @@ from noetl.tools.parts.postgres_values import bind, from_pg
 from noetl.tools.parts.sql import columns_of, quote
 from noetl.tools.parts.statements import number_parameters
 from noetl.tools.parts.transfer_places import Row, Source, in_thread, require, source_query
+from noetl.tools.parts.transfer_types import POSTGRES_DIGITS, Columns, of_postgres
 
 RowReader = Generator[Row, None, None]
 READ_CHARS = 256 * 1024
@@ -28,10 +29,10 @@ BLANKS = " \t\r\n"
 ITEM_CHARS = 64 * 1024**2  # the largest row
 
 
-async def chunks(source: Source, size: int, call: Call) -> AsyncGenerator[list[Row], None]:
-    """The source's rows, a list at a time."""
+async def chunks(source: Source, size: int, call: Call, columns: Columns) -> AsyncGenerator[list[Row], None]:
+    """The source's rows, a list at a time; one that knows its columns says so before the first."""
     if source.kind in ("postgres", "sql"):
-        async with aclosing(await _database(source, size, call)) as batches:
+        async with aclosing(await _database(source, size, call, columns)) as batches:
             async for rows in batches:
                 yield rows
     elif source.kind in ("http", "object"):
@@ -50,14 +51,16 @@ async def chunks(source: Source, size: int, call: Call) -> AsyncGenerator[list[R
                 yield rows
 
 
-async def _database(source: Source, size: int, call: Call) -> AsyncGenerator[list[Row], None]:
+async def _database(
+    source: Source, size: int, call: Call, columns: Columns
+) -> AsyncGenerator[list[Row], None]:
     """The rows of a database server, which has a credential."""
     call = await with_auth(call, source.auth)
     if source.kind == "postgres":
-        return _postgres(source, size, call)
+        return _postgres(source, size, call, columns)
     from noetl.tools.parts.transfer_sql import sql_rows
 
-    return sql_rows(source, size, call)
+    return sql_rows(source, size, call, columns)
 
 
 async def _read_in_thread(rows: RowReader, size: int) -> AsyncGenerator[list[Row], None]:
@@ -112,7 +115,7 @@ def _duckdb(source: Source, size: int, call: Call) -> RowReader:
         connection.close()
 
 
-async def _postgres(source: Source, size: int, call: Call) -> AsyncGenerator[list[Row], None]:
+async def _postgres(source: Source, size: int, call: Call, known: Columns) -> AsyncGenerator[list[Row], None]:
     from noetl.tools.parts.postgres_link import borrow
 
     text, values = source_query(source, quote), source.params or []
@@ -121,7 +124,10 @@ async def _postgres(source: Source, size: int, call: Call) -> AsyncGenerator[lis
     async with borrow(call) as connection, connection.transaction():
         prepared = await connection.prepare(text)
         arguments = bind(values, prepared.get_parameters())
-        columns = columns_of(attribute.name for attribute in prepared.get_attributes())
+        attributes = prepared.get_attributes()
+        columns = columns_of(attribute.name for attribute in attributes)
+        modifiers = await connection.fetch(POSTGRES_DIGITS, quote(source.table)) if source.table else []
+        known.names, known.types = columns, of_postgres(attributes, columns, dict(modifiers))
         cursor = await prepared.cursor(*arguments)
         while records := await cursor.fetch(size):
             yield [_row(columns, map(from_pg, record.values())) for record in records]

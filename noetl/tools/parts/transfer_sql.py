@@ -1,7 +1,7 @@
 """Databases of kind `sql` in a transfer: rows of a query, and a table that is filled in one transaction."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING, Any
 
 from noetl.json_value import Json
@@ -11,21 +11,23 @@ from noetl.ports.values import to_json
 from noetl.tools.parts.sql_adbc import PREFIX
 from noetl.tools.parts.sql_binding import bindable
 from noetl.tools.parts.sql_clickhouse import ClickhouseSession
-from noetl.tools.parts.sql_dbapi import MYSQL, DbapiSession, naming_failures
+from noetl.tools.parts.sql_dbapi import MYSQL, DbapiAnswer, DbapiSession, naming_failures
+from noetl.tools.parts.transfer_cells import Cell, mysql_cells
 from noetl.tools.parts.transfer_clickhouse import ClickhouseWriter
 from noetl.tools.parts.transfer_places import Row, Source, Target, require, source_query
+from noetl.tools.parts.transfer_types import Columns, Types, of_mysql
 from noetl.tools.sql import lend
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, Insert, TableClause
     from sqlalchemy.types import TypeEngine
 
-    from noetl.tools.parts.sql_session import Lent
+    from noetl.tools.parts.sql_session import Answer, Lent
 
 KEY_CHARS = 255  # what every database takes as part of a key
 
 
-async def sql_rows(source: Source, size: int, call: Call) -> AsyncGenerator[list[Row], None]:
+async def sql_rows(source: Source, size: int, call: Call, known: Columns) -> AsyncGenerator[list[Row], None]:
     """The rows of a table or query, a list at a time."""
     async with lend(require(source.driver, "driver", "sql"), call) as lent:
         query = source_query(source, lent.session.quote)
@@ -33,10 +35,18 @@ async def sql_rows(source: Source, size: int, call: Call) -> AsyncGenerator[list
         await lent.work(lent.session.begin, True)
         answer = await lent.work(lent.session.execute, text, values)
         columns = answer.columns or []
+        known.names, known.types = columns, _types(columns, answer)
         while rows := await lent.work(answer.fetch, size):
             yield [
                 {name: to_json(cell, name) for name, cell in zip(columns, row, strict=True)} for row in rows
             ]
+
+
+def _types(columns: list[str], answer: "Answer") -> Types:
+    """The types of the columns, where the driver is PyMySQL."""
+    if not isinstance(answer, DbapiAnswer) or not type(answer.cursor).__module__.startswith("pymysql."):
+        return {}
+    return of_mysql(columns, answer.cursor._result.fields)
 
 
 @asynccontextmanager
@@ -68,13 +78,14 @@ class SqlWriter:
         self.schema, _, self.name = table.rpartition(".")
         self.mode, self.keys = mode, keys if mode == "upsert" else []
         self.columns: list[str] = []
+        self.cells: dict[str, Cell] = {}  # of columns that do not take values of JSON as they are
 
-    async def begin(self, columns: list[str], rows: list[Row]) -> None:
+    async def begin(self, columns: list[str], rows: list[Row], types: Types) -> None:
         """Make the table if need be, with the types of the first rows, and empty it if asked."""
-        self.columns = columns
-        if columns:
+        self.columns = columns if rows else []
+        if self.columns:
             await self.lent.work(self._create, rows)
-        if columns or self.mode == "replace":
+        if self.columns or self.mode == "replace":
             await self.lent.work(self._start)
 
     async def write(self, rows: list[Row]) -> None:
@@ -111,6 +122,8 @@ class SqlWriter:
             table.create(connection, checkfirst=True)
             if self.keys:
                 _check_unique(connection, self.name, self.schema or None, self.keys)
+            if self.session.engine.dialect.name in MYSQL:
+                self.cells = mysql_cells(connection, self.name, self.schema or None)
 
     def _start(self) -> None:
         from sqlalchemy import column, table
@@ -118,15 +131,26 @@ class SqlWriter:
         self.table = table(self.name, *map(column, self.columns), schema=self.schema or None)
         self.insert = _insert(self.table, self.columns, self.keys, self.session.engine)
         self.session.begin(transaction=True)
-        if self.mode == "replace":
-            # Emptying a table that is not there, for a source that has no rows to make one of, is done.
-            with suppress(*() if self.columns else (Failed,)):
-                self._execute(self.table.delete())
+        # A source without rows makes no table.
+        if self.mode == "replace" and (self.columns or self._is_there()):
+            self._execute(self.table.delete())
+
+    def _is_there(self) -> bool:
+        from sqlalchemy import inspect
+
+        assert self.session.connection is not None
+        with naming_failures(self.session.engine):
+            return inspect(self.session.connection).has_table(self.name, self.schema or None)
 
     def _insert(self, rows: list[Row]) -> None:
-        self._execute(self.insert, [{name: bindable(row.get(name)) for name in self.columns} for row in rows])
+        self._execute(
+            self.insert, [{name: self._cell(name, row.get(name)) for name in self.columns} for row in rows]
+        )
 
-    def _execute(self, statement: Any, values: list[dict[str, Json]] | None = None) -> None:
+    def _cell(self, name: str, value: Json) -> object:
+        return self.cells[name](value) if name in self.cells else bindable(value)
+
+    def _execute(self, statement: Any, values: list[dict[str, object]] | None = None) -> None:
         assert self.session.connection is not None
         with naming_failures(self.session.engine):
             self.session.connection.execute(statement, values)

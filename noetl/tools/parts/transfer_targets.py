@@ -19,9 +19,11 @@ from noetl.ports.envelope import Failed, Reference
 from noetl.tools.parts.auth import with_auth
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.sql import quote
+from noetl.tools.parts.transfer_cells import bytes_cell
 from noetl.tools.parts.transfer_files import FileWriter
 from noetl.tools.parts.transfer_places import Row, Target, in_thread, require
 from noetl.tools.parts.transfer_tables import conflict_sql, create_sql, table_ref
+from noetl.tools.parts.transfer_types import Types, in_duckdb
 
 if TYPE_CHECKING:
     from arro3.core import RecordBatchReader
@@ -102,9 +104,9 @@ class TableWriter:
         self.path = inside(call, require(target.database, "database", self.kind))
         self.keys, self.replaces, self.call = keys if mode == "upsert" else [], mode == "replace", call
 
-    def begin(self, columns: list[str], rows: list[Row]) -> None:
-        """Make the table if need be, with the types of the first rows, and empty it if asked."""
-        self.columns = columns
+    def begin(self, columns: list[str], rows: list[Row], types: Types) -> None:
+        """Make the table if need be, with the types that are known, and empty it if asked."""
+        self.columns, self.known = columns, types
         if columns:
             self.conflict = conflict_sql(columns, self.keys)
             self.execute(create_sql(self.table, columns, self.types(rows), self.keys))
@@ -130,6 +132,9 @@ class TableWriter:
         return table_ref(self.kind, self.table, self.path)
 
 
+DECLARED = "select name from pragma_table_info(?, ?) where upper(type) = 'BLOB'"
+
+
 class SqliteWriter(TableWriter):
     """A table of a SQLite file."""
 
@@ -145,6 +150,10 @@ class SqliteWriter(TableWriter):
         return [""] * len(self.columns)
 
     def insert_sql(self) -> str:
+        schema, _, table = self.table.rpartition(".")
+        with naming_failures():
+            declared = self.file.open().execute(DECLARED, (table, schema or "main"))
+            self.cells = {str(name): bytes_cell(str(name)) for (name,) in declared}
         names, values = ", ".join(map(quote, self.columns)), ", ".join("?" * len(self.columns))
         return f"insert into {quote(self.table)} ({names}) values ({values}){self.conflict}"
 
@@ -159,7 +168,8 @@ class SqliteWriter(TableWriter):
     def write(self, rows: list[Row]) -> None:
         from noetl.tools.sqlite import bindable
 
-        values = ([bindable(row.get(column)) for column in self.columns] for row in rows)
+        ways = [self.cells.get(column, bindable) for column in self.columns]
+        values = ([way(row.get(name)) for way, name in zip(ways, self.columns, strict=True)] for row in rows)
         with naming_failures():
             self.file.open().executemany(self.insert, values)
 
@@ -183,6 +193,8 @@ def naming_failures() -> Iterator[None]:
         yield
     except apsw.Error as problem:
         raise failed(problem, 1) from None
+    except OverflowError:
+        raise Failed("value", "a row has too large an integer for SQLite (64 bits)") from None
 
 
 STREAM = "batches of a transfer"  # how DuckDB calls what it is given
@@ -196,7 +208,12 @@ class DuckdbWriter(TableWriter):
     connection: "DuckDBPyConnection | None" = None
 
     def types(self, rows: list[Row]) -> list[str]:
-        return [_duckdb_type([row.get(column) for row in rows]) for column in self.columns]
+        return [self._type(column, rows) for column in self.columns]
+
+    def _type(self, column: str, rows: list[Row]) -> str:
+        if column in self.known:
+            return in_duckdb(self.known[column])
+        return _duckdb_type([row.get(column) for row in rows])
 
     def execute(self, text: str, *values: str) -> "DuckDBPyConnection":
         from noetl.tools.duckdb import driver, failed
@@ -232,8 +249,9 @@ class DuckdbWriter(TableWriter):
         """An INSERT of a whole chunk, given as one JSON text: many times as fast as a value for each cell."""
         described = self.execute(f"describe {quote(self.table)}")
         types = {row[0]: row[1] for row in described.fetchall()}
+        ways = {"JSON": "x[{}]", "BLOB": "from_base64(x[{}]->>'$')"}
         cells = (
-            f"x[{number}]" if types.get(column) == "JSON" else f"x[{number}]->>'$'"
+            ways.get(types.get(column, ""), "x[{}]->>'$'").format(number)
             for number, column in enumerate(self.columns, 1)
         )
         names = ", ".join(map(quote, self.columns))
@@ -272,8 +290,8 @@ class Threaded:
     def __init__(self, inner: "SqliteWriter | DuckdbWriter | FileWriter | LakeWriter") -> None:
         self.inner = inner
 
-    async def begin(self, columns: list[str], rows: list[Row]) -> None:
-        await in_thread(self.inner.begin, columns, rows)
+    async def begin(self, columns: list[str], rows: list[Row], types: Types) -> None:
+        await in_thread(self.inner.begin, columns, rows, types)
 
     async def write(self, rows: list[Row]) -> None:
         await in_thread(self.inner.write, rows)

@@ -210,7 +210,8 @@ MYSQL_TYPES = [
     ("boolean", True, 1),
     ("date", "2026-01-31", "2026-01-31"),
     ("datetime(6)", "2026-01-31T12:30:45.000001", "2026-01-31T12:30:45.000001"),
-    ("time", "12:30:45", "PT45045S"),
+    ("time", "12:30:45", "12:30:45"),
+    ("time(3)", "-838:59:59.000", "-838:59:59.000"),
     ("json", {"a": [1, None]}, '{"a":[1,null]}'),
     ("varchar(20)", "žluť 🐎", "žluť 🐎"),
     ("varbinary(4)", "abc", "YWJj"),
@@ -319,6 +320,15 @@ async def test_a_wrong_password_is_an_answer_and_a_closed_port_is_none(use, secr
         closed = (await use("sql", {"driver": driver, "query": "select 1"}, auth_name="closed"))["error"]
         assert (closed["kind"], closed["retryable"]) == ("connect", True), closed
         assert "s3cret" not in closed["message"]
+
+
+async def test_a_login_that_postgresql_refuses_over_adbc_is_an_answer(use, secrets, database):
+    other = {"nobody": database.replace("postgres@", "nobody@"), "nowhere": f"{database}_nowhere"}
+    for name, url in other.items():
+        secrets["refused"] = {"url": url}
+        problem = (await use("sql", {"driver": PG, "query": "select 1"}, auth_name="refused"))["error"]
+        assert (problem["kind"], problem["retryable"]) == ("sql", False), problem
+        assert name in problem["message"]
 
 
 @pytest.mark.parametrize(

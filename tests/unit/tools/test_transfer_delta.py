@@ -8,7 +8,7 @@ import pytest
 from arro3.core import Table
 from deltalake import DeltaTable, QueryBuilder
 
-from noetl.tools.parts import transfer_delta, transfer_lake
+from noetl.tools.parts import transfer_delta
 from tests.engine.harness import playbook, run
 
 ROWS = [
@@ -101,9 +101,8 @@ async def test_two_workers_with_one_call_write_once(use, place, content, monkeyp
     def late(self: Any, found: Any, batches: Any) -> None:
         if not others:
             others.append(1)
-            with open(self.path, "rb") as first, open(self.path, "rb") as second:
-                schema = transfer_lake.found_schema(first, self.columns)
-                write(self, self.place.table(), transfer_lake.batches(second, schema))
+            with self.spooled() as given:
+                write(self, self.place.table(), given)
         write(self, found, batches)
 
     monkeypatch.setattr(transfer_delta.DeltaWriter, "_write", late)
