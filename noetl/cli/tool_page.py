@@ -8,7 +8,8 @@ import msgspec
 
 from noetl.cli.terminal import Paint
 from noetl.dsl.tool_kind import Field
-from noetl.ports.tool import Tool, type_name
+from noetl.ports.tool import Tool
+from noetl.ports.type_name import type_name
 from noetl.settings import Settings
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ def _sections(tool: Tool) -> dict[str, list[str]]:
 
 def _lines(fields: Mapping[str, Field]) -> list[str]:
     width = max((len(name) for name in fields), default=0) + 2
-    return [f"{field.name.ljust(width)}{field.doc} ({_terms(field)})" for field in fields.values()]
+    named = ((field, f"{field.doc} " if field.doc else "") for field in fields.values())
+    return [f"{field.name.ljust(width)}{said}({_terms(field)})" for field, said in named]
 
 
 def _terms(field: Field) -> str:

@@ -3,12 +3,10 @@
 Nothing here imports a driver. The kinds themselves are the tools' room; the worker calls `invoke`.
 """
 
-import datetime
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cache
-from typing import Annotated, Any, Literal, TypedDict, TypeVar, Unpack, get_args, get_origin
+from typing import Annotated, Any, TypedDict, TypeVar, Unpack
 
 import msgspec
 
@@ -130,42 +128,6 @@ def sentence_of(annotation: object) -> str:
         if isinstance(part, msgspec.Meta) and part.description:
             return part.description
     return ""
-
-
-def type_name(annotation: object) -> str:
-    """A type as authors read it: `text`, `number`, `list of text`, `mapping {table, range}`."""
-    if annotation in _NAMES:
-        return _NAMES[annotation]
-    origin, args = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return type_name(args[0])
-    if origin is Literal:
-        return " | ".join(f"`{item}`" for item in args)
-    if origin is dict:
-        return "mapping"
-    if origin is list:
-        return f"list of {_NAMES[args[0]]}" if args[0] in (str, int) else "list"
-    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
-        return f"mapping {{{', '.join(field.encode_name for field in msgspec.structs.fields(annotation))}}}"
-    names = dict.fromkeys(type_name(item) for item in args if item is not type(None))
-    return " | ".join(names) or "mapping"
-
-
-_NAMES: dict[object, str] = {
-    Any: "any value",
-    str: "text",
-    int: "integer",
-    float: "number",
-    bool: "true | false",
-    bytes: "base64 text",
-    dict: "mapping",
-    list: "list",
-    Decimal: "number",
-    datetime.date: "date",
-    datetime.datetime: "date and time",
-    datetime.time: "time of day",
-    datetime.timedelta: "duration",
-}
 
 
 def convert(values: Mapping[str, Json], tool: Tool) -> Any:

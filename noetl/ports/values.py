@@ -26,7 +26,7 @@ _SAY_IT = (
     "__fspath__",
 )  # of libraries; of paths
 # Classes of others whose values are what their text says; their modules are not imported for that.
-_TEXTS = {
+TEXTS = {
     ("uuid", "UUID"),
     *(
         ("ipaddress", f"IPv{number}{what}")
@@ -61,6 +61,8 @@ def from_python(value: object, path: str = "$") -> Json:
     except TypeError as problem:
         hint = "make it mappings, lists, texts or numbers"
         raise ValueProblem(f"the value at {path} has no JSON form: {problem}", hint=hint) from None
+    except RecursionError:
+        raise ValueProblem(f"the value at {path} is nested too deep, or holds itself") from None
     return to_json(plain, path)
 
 
@@ -80,7 +82,7 @@ def _of_library(value: Any) -> object:
     for name in _SAY_IT:
         if callable(said := getattr(value, name, None)):
             return said()
-    raise TypeError(f"it is a {type(value).__name__}")
+    raise TypeError(f"it is of the class {type(value).__name__}")
 
 
 def _convert(value: object, path: str, depth: int) -> Json:
@@ -162,7 +164,7 @@ def _scalar(value: object, path: str) -> Json:
         return str(msgspec.to_builtins(value))
     if isinstance(value, bytes | bytearray | memoryview):
         return base64.b64encode(value).decode()
-    if any((base.__module__, base.__name__) in _TEXTS for base in type(value).__mro__):
+    if any((base.__module__, base.__name__) in TEXTS for base in type(value).__mro__):
         return str(value)
     hint = "wrap it in list(...)" if isinstance(value, Iterable) else "make it a mapping, list or text"
     raise ValueProblem(f"the value at {path} is a {type(value).__name__}, which has no JSON form", hint=hint)

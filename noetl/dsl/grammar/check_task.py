@@ -184,9 +184,9 @@ def _check_input(checker: Checker, node: Map, kind: Kind, *, misspelt: bool) -> 
             unknown.append(key)
             checker.free(value, mark)
         elif key in kind.untemplated:
-            checker.literal(field, value, mark, f"input '{key}' of kind '{kind.name}'")
+            checker.literal(field, value, mark, f"input '{key}' of kind '{kind.name}'", kind.name)
         elif value is not None:
-            checker.field(field, value, mark, f"input '{key}' of kind '{kind.name}'")
+            checker.field(field, value, mark, f"input '{key}' of kind '{kind.name}'", kind.name)
     if unknown and not kind.open_input:
         _report_unknown_inputs(checker, values, kind, unknown, missing)
         misspelt = True

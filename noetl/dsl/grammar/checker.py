@@ -355,17 +355,22 @@ class Checker:
             message = f"'{value}' cannot name {_an(shape.what)}: it already means something in templates"
             self.report(RESERVED_NAME, mark, message, f"choose another name, such as '{value.strip('_')}_1'")
 
-    def field(self, field: Field, value: Json, mark: Mark, what: str) -> None:
+    def field(self, field: Field, value: Json, mark: Mark, what: str, kind: str = "KIND") -> None:
         """A value of a tool kind's own type; what its templates give is checked when they are rendered."""
         if not self.free(value, mark) or isinstance(value, Map | Seq):
-            self.literal(field, value, mark, what)
+            self.literal(field, value, mark, what, kind)
 
-    def literal(self, field: Field, value: Json, mark: Mark, what: str) -> None:
+    def literal(self, field: Field, value: Json, mark: Mark, what: str, kind: str = "KIND") -> None:
         """A value without templates against a Python type."""
         problem = mismatch(field, value)
         if problem is not None:
-            hint = f"'{field.name}': {field.doc} `noetl tools KIND` explains every key of a kind"
+            meaning = f"'{field.name}': {field.doc} " if field.doc else ""
+            hint = f"{meaning}`noetl tools {kind}` explains every key of {_this(kind)}"
             self.report(WRONG_TYPE, mark, f"{what} is {seen(value)}, but {problem}", hint)
+
+
+def _this(kind: str) -> str:
+    return "a kind" if kind == "KIND" else "the kind"
 
 
 def find_do(value: Json) -> Mark | None:

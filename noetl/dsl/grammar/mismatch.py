@@ -1,6 +1,8 @@
 """Why a value is not of a tool kind's Python type, in the words of the language. Nothing else lives here."""
 
 import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.tool_kind import Field
@@ -16,6 +18,7 @@ _WORDS = {
     "bytes": "base64 text",
     "datetime": "a date and time",
 }
+Schema = dict[str, Any]
 _EXPECTED = re.compile(r"Expected `([^`]+)`(?:, got `[^`]+`)?(.*)")
 _PLACE = re.compile(r" - at `\$\.?([^`]*)`$")
 _STEPS = re.compile(r"([^.\[\]]+)|\[(\d+|\.\.\.)\]")
@@ -39,7 +42,7 @@ def mismatch(field: Field, value: Json) -> str | None:
                 return mismatch(field, checkable)
         elif _is_rendered(value, steps):
             return None
-        problem = _in_words(_PLACE.sub("", text), field)
+        problem = _in_words(_PLACE.sub("", text), field, steps)
         return f"its '{place[1]}' {problem}" if place and place[1] else problem
     return None
 
@@ -75,9 +78,9 @@ def _without_templates(value: Json, steps: list[str]) -> Json:
     return value
 
 
-def _in_words(text: str, field: Field) -> str:
+def _in_words(text: str, field: Field, steps: list[str]) -> str:
     if text.startswith("Invalid enum value"):
-        words = _choices(field)
+        words = _choices(field, steps)
         return f"must be one of {', '.join(words)}" if words else "must be another word"
     if match := _FIELD.match(text):
         return f"needs '{match[2]}'" if match[1].startswith("missing") else f"takes no '{match[2]}'"
@@ -89,10 +92,36 @@ def _in_words(text: str, field: Field) -> str:
     return f"cannot be read: {text[:1].lower()}{text[1:]}"
 
 
-def _choices(field: Field) -> list[str]:
-    """The words a field of few words takes."""
+def _choices(field: Field, steps: list[str]) -> list[str]:
+    """The words that a field of few words takes, or what stands at a place inside it."""
     import msgspec
 
-    schema = msgspec.json.schema(field.type)
-    options = [schema, *schema.get("anyOf", ())]
-    return [str(word) for option in options for word in option.get("enum", ())]
+    (schema,), named = msgspec.json.schema_components([field.type])
+    options = list(_options(schema, named))
+    for step in steps:
+        inner = [below for option in options for below in _below(option, step)]
+        options = [option for schema in inner for option in _options(schema, named)]
+    words = [word for option in options for word in option.get("enum", ())]
+    return ["null" if word is None else str(word) for word in words]
+
+
+def _options(schema: Schema, named: Mapping[str, Schema]) -> Iterator[Schema]:
+    """The schemas that one stands for: what it refers to, each that a value may fit."""
+    if "$ref" in schema:
+        yield from _options(named[schema["$ref"].rpartition("/")[2]], named)
+    elif "anyOf" in schema:
+        for each in schema["anyOf"]:
+            yield from _options(each, named)
+    else:
+        yield schema
+
+
+def _below(schema: Schema, step: str) -> Iterator[Schema]:
+    """What a schema says of a key of a mapping, or of an item of a list."""
+    items = schema.get("prefixItems", ())
+    for found in (
+        schema.get("properties", {}).get(step, schema.get("additionalProperties")),
+        items[int(step)] if step.isdigit() and int(step) < len(items) else schema.get("items"),
+    ):
+        if isinstance(found, dict):
+            yield found

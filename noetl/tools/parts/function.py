@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from textwrap import dedent
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
@@ -30,7 +31,7 @@ NO_KINDS: Mapping[type[Exception], str] = MappingProxyType({})
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 FRAMES = 10
 OURS = __file__.rpartition("/")[0]  # frames of these files say nothing to who wrote a tool
-_ARGUMENT = re.compile(r"\s*(\w+)(?: \(.*?\))?: (.+)")
+_ARGUMENT = re.compile(r"(\w+)(?: \(.*?\))?: (.+)")
 
 
 class ToolFields(KindFields, total=False):
@@ -96,8 +97,9 @@ def _documentation(function: Callable[..., object]) -> tuple[str, Mapping[str, s
     text = inspect.getdoc(function) or function.__name__.replace("_", " ").capitalize()
     before, _, rest = text.partition("\nArgs:\n")
     arguments, _, after = rest.partition("\n\n")
-    lines = (_ARGUMENT.match(line) for line in arguments.split("\n"))
-    sentences = {line[1]: line[2] for line in lines if line is not None}
+    entries = re.split(r"\n(?=\S)", dedent(arguments))  # each with the lines that go on with it
+    found = (_ARGUMENT.match(" ".join(entry.split())) for entry in entries)
+    sentences = {line[1]: line[2] for line in found if line is not None}
     return "\n\n".join(part.strip() for part in (before, after) if part.strip()), sentences
 
 

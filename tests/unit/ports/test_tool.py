@@ -1,13 +1,18 @@
 """A kind described by structs: its fields, its input converted, its failures as envelopes."""
 
-from typing import Annotated, Any, Literal
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NewType, TypedDict
+from uuid import UUID
 
 import pytest
 
 from noetl.errors import BackendError, InvariantViolation, MissingExtra
 from noetl.ports.call import Call, Resources
 from noetl.ports.envelope import Envelope, Failed, error, ok, reference
-from noetl.ports.tool import Input, Size, convert, define, doc, invoke, read_knobs, type_name
+from noetl.ports.tool import Input, Size, convert, define, doc, invoke, read_knobs
+from noetl.ports.type_name import type_name
 from noetl.ports.values import ValueProblem
 
 
@@ -29,6 +34,27 @@ class Given(Input):
     ratio: float | None = None
     text: str | None = None
     other: str | None = None
+
+
+class Colour(enum.Enum):
+    """Few words."""
+
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclass
+class Point:
+    """A class of the standard library."""
+
+    x: int
+    y: int
+
+
+class Options(TypedDict):
+    """A mapping with names."""
+
+    deep: bool
 
 
 class Knobs(Input):
@@ -175,6 +201,18 @@ def test_the_envelopes_have_their_fields():
         (Place, "mapping {host, port}"),
         (bool | str, "true | false | text"),
         (Literal["a", "b"], "`a` | `b`"),
+        (Literal["a", None], "`a` | `null`"),
+        (Colour, "`red` | `blue`"),
+        (Colour | None, "`red` | `blue`"),
+        (Point, "mapping {x, y}"),
+        (Options, "mapping {deep}"),
+        (tuple[int, ...], "list of integer"),
+        (tuple[int, str], "list"),
+        (Sequence[str], "list of text"),
+        (set[Point], "list"),
+        (Mapping[str, int], "mapping"),
+        (UUID, "text"),
+        (NewType("Email", str), "text"),
         (Any, "any value"),
     ],
 )

@@ -18,7 +18,8 @@ from noetl.adapters.memory.results import MemoryResults
 from noetl.dsl.load import load
 from noetl.errors import RequestError
 from noetl.ports.call import Call, Resources
-from noetl.ports.tool import Tool, invoke, type_name
+from noetl.ports.tool import Tool, invoke
+from noetl.ports.type_name import type_name
 from noetl.settings import load as load_settings
 from noetl.tools.parts.function import tool_of
 from noetl.wiring.payloads import StoredPayloads
@@ -92,7 +93,8 @@ def echo(
     As it is.
 
     Args:
-        times (int): How often.
+        times (int): How often,
+            and note: no more than that.
         tone: How it sounds.
 
     Nothing else.
@@ -129,7 +131,7 @@ def test_annotations_and_docstring_are_what_authors_see():
     }
     assert seen == {
         "text": ("text", True, None, "What to say."),
-        "times": ("integer", False, 1, "How often."),
+        "times": ("integer", False, 1, "How often, and note: no more than that."),
         "tone": ("`warm` | `cold`", False, "warm", "How it sounds."),
     }
 
@@ -224,7 +226,11 @@ def test_an_iterator_that_is_empty_too_soon_says_so():
     assert "next(iter(of))" in failed.value.output["error"]["details"]["traceback"]
 
 
-@pytest.mark.parametrize("answer", [object(), {"a": {1: object()}}, float("nan")])
+LOOPED: list[object] = []
+LOOPED.append(LOOPED)
+
+
+@pytest.mark.parametrize("answer", [object(), {"a": {1: object()}}, float("nan"), LOOPED])
 def test_an_answer_without_a_json_form_is_an_error_of_its_value(answer):
     @noetl.tool
     def give() -> Any:
@@ -506,6 +512,42 @@ def test_a_project_names_tools_of_its_own(project):
     assert load(PLAYBOOK, kinds=kinds()).ok
     assert "greet" in set(kinds())
     assert noetl.call_tool("greet", {"who": "Ann"}) == "Hello Ann!"
+
+
+PAINT = """
+import dataclasses, enum
+import noetl
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+@dataclasses.dataclass
+class Coat:
+    colour: Colour
+    times: int = 1
+
+@noetl.tool
+def paint(colour: Colour, coats: list[Coat] = [], names: dict[str, Coat] = {}):
+    \"\"\"Paints.\"\"\"
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("{colour: green}", "input 'colour' of kind 'paint' is 'green', but must be one of blue, red"),
+        ("{colour: red, coats: [{colour: green}]}", "but its '[0].colour' must be one of blue, red"),
+        ("{colour: red, names: {a: {colour: green}}}", "must be one of blue, red"),
+    ],
+)
+def test_a_wrong_word_is_answered_with_those_that_there_are(project, given, says):
+    (project / "tools" / "greet.py").write_text(PAINT)
+    (finding,) = load(
+        PLAYBOOK.replace("greet", "paint").replace("{who: Ann}", given), kinds=kinds()
+    ).diagnostics
+    assert says in finding.message
+    assert finding.hint == "`noetl tools paint` explains every key of the kind"
 
 
 def test_another_project_does_not_know_them(project, tmp_path_factory, monkeypatch):
