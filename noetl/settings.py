@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from noetl.errors import RequestError
+from noetl.ports.shown_address import each_address, without_password
 
 FILE_NAME = "noetl.toml"
 CONTEXTS_NAME = "contexts.toml"
@@ -25,6 +26,19 @@ def _text(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a text")
     return value.strip()
+
+
+def _address(value: Any) -> str:
+    from urllib.parse import urlsplit
+
+    text = _text(value)
+    try:
+        places = [urlsplit(one).netloc for one in each_address(text)]
+    except ValueError:
+        raise ValueError("an address") from None
+    if text.startswith("postgres") and any(place.count("@") > 1 for place in places):
+        raise ValueError("an address with one login before its servers, and %40 for an @ in it")
+    return text
 
 
 def _keys(value: Any) -> str:
@@ -126,18 +140,18 @@ SETTINGS: tuple[Setting, ...] = (
         _path,
         "Folder for what belongs to the user: credentials key, contexts, the user's noetl.toml.",
     ),
-    Setting("store", _text, "Where executions are kept: an SQLite file, or postgresql://…"),
+    Setting("store", _address, "Where executions are kept: an SQLite file, or postgresql://…"),
     Setting(
-        "bus", _text, "NATS between servers and workers: nats://…; when unset, workers dial the servers."
+        "bus", _address, "NATS between servers and workers: nats://…; when unset, workers dial the servers."
     ),
     Setting("bus_creds", _text, "A file of credentials for NATS: as nsc writes it, or the seed of an NKEY."),
     Setting("bus_ca", _text, "A file of certificates that are believed of NATS, beside the system's."),
     Setting(
-        "results", _text, "Where large results go: beside the store when unset; postgres, nats or s3://…"
+        "results", _address, "Where large results go: beside the store when unset; postgres, nats or s3://…"
     ),
     Setting(
         "server",
-        _text,
+        _address,
         "The server that commands talk to; unset means embedded. A worker dials all, with commas between.",
     ),
     Setting("token", _text, "The bearer token for the server.", secret=True),
@@ -151,12 +165,12 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("port", _port, "The port a server listens on.", 8080),
     Setting(
         "advertise_url",
-        _text,
+        _address,
         "The address at which workers reach this server; unset: that of host and port.",
     ),
     Setting(
         "public_url",
-        _text,
+        _address,
         "The address at which people reach the pages, for links in notifications; unset: advertise_url.",
     ),
     Setting(
@@ -198,7 +212,7 @@ SETTINGS: tuple[Setting, ...] = (
         _switch,
         "Whether a server asks callers for a token; unset: unless only this machine can reach it.",
     ),
-    Setting("oidc_issuer", _text, "The OpenID provider whose tokens a server also accepts: its issuer."),
+    Setting("oidc_issuer", _address, "The OpenID provider whose tokens a server also accepts: its issuer."),
     Setting("oidc_audience", _text, "The audience that tokens of the OpenID provider must name.", "noetl"),
     Setting("oidc_client_id", _text, "The provider's client as which people log in to the web page."),
     Setting(
@@ -207,7 +221,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("oidc_scope", _text, "What is asked of the provider at a login.", "openid profile email"),
     Setting("rate", _positive, "Requests a second that each caller of a server may make.", 200),
     Setting("body_bytes", _positive, "The most bytes that a request to a server may have.", 2 * 1024 * 1024),
-    Setting("otlp", _text, "Where traces go: the address of a collector that speaks OTLP over HTTP."),
+    Setting("otlp", _address, "Where traces go: the address of a collector that speaks OTLP over HTTP."),
     Setting(
         "tools",
         _modules,
@@ -466,13 +480,17 @@ def _read(setting: Setting, written: Any, origin: str) -> Any:
     try:
         return setting.read(written)
     except ValueError as error:
-        seen = "the value given" if setting.secret else repr(written)
+        seen = "the value given" if setting.secret else repr(_shown(written))
         raise RequestError(
             f"setting '{setting.name}' must be {error}, not {seen} (from {origin})",
             hint=f"correct it, or leave it out to use {setting.default!r}"
             if setting.default
             else "correct it",
         ) from None
+
+
+def _shown(written: Any) -> Any:
+    return without_password(written) if isinstance(written, str) and "://" in written else written
 
 
 def _default(setting: Setting, project: Path) -> tuple[Any, str]:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from noetl.cli.terminal import counted
 from noetl.errors import Denied, NoetlError, NotFound, RequestError
 from noetl.json_value import Json
+from noetl.ports.shown_address import without_password
 from noetl.settings import BY_NAME, CONTEXTS_NAME, SETTINGS, Settings, contexts, unknown_variables
 
 State = Literal["ok", "warning", "error", "unused"]
@@ -85,18 +86,10 @@ def _public_value(settings: Settings, name: str) -> Json:
     if BY_NAME[name].secret:
         return None if value is None else "set"
     if isinstance(value, str) and "://" in value:
-        return ",".join(map(_without_password, value.split(",")))  # the bus may have several addresses
+        return without_password(value)
     if isinstance(value, tuple):
         return list(value) or None
     return str(value) if isinstance(value, Path) else value
-
-
-def _without_password(url: str) -> str:
-    parts = urlsplit(url)
-    if "@" not in parts.netloc:
-        return url
-    user, at, place = parts.netloc.rpartition("@")
-    return parts._replace(netloc=f"{user.partition(':')[0]}{at}{place}").geturl()
 
 
 async def run_checks(settings: Settings) -> list[Finding]:
@@ -280,7 +273,7 @@ async def _results(settings: Settings) -> Finding:
     async with _open_bus(settings) as bus, opened_elsewhere(str(location), bus) as results:
         with suppress(NotFound):  # it answers, and has no such payload
             await results.read(NO_PAYLOAD)
-    return Finding("results", "ok", _without_password(str(location)))
+    return Finding("results", "ok", without_password(str(location)))
 
 
 async def _server(settings: Settings) -> Finding:

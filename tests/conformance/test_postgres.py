@@ -13,7 +13,7 @@ from noetl.adapters.postgres import schema
 from noetl.adapters.postgres import store as postgres_store
 from noetl.adapters.postgres import writer as postgres_writer
 from noetl.adapters.postgres.batch import columns
-from noetl.adapters.postgres.database import Database, without_password
+from noetl.adapters.postgres.database import Database
 from noetl.adapters.postgres.results import CHUNK, PostgresResults
 from noetl.adapters.postgres.statements import APPEND, SCHEMAS, SQL
 from noetl.adapters.postgres.store import PostgresStore
@@ -519,18 +519,6 @@ async def test_every_migration_is_noted_with_its_release_and_oldest_reader(datab
     await connection.close()
     expected = [(number, oldest_reader(number, text), __version__) for number, text in enumerate(SCHEMAS, 1)]
     assert list(map(tuple, noted)) == expected
-
-
-@pytest.mark.parametrize(
-    ("dsn", "shown"),
-    [
-        ("postgresql://me:s3cret@h:5/d?password=x", "postgresql://me@h:5/d"),
-        ("postgres://h/d", "postgres://h/d"),
-        ("postgresql://me:p%40ss@h/d", "postgresql://me@h/d"),
-    ],
-)
-def test_a_password_is_never_shown(dsn: str, shown: str) -> None:
-    assert without_password(dsn) == shown
 
 
 async def test_a_database_that_cannot_be_used_is_named_without_its_password() -> None:

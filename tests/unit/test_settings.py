@@ -86,6 +86,10 @@ def test_numbers_from_the_environment_are_numbers(project: Path, home: Path) -> 
         ("NOETL_RETENTION", "0d", ["retention", "above 0s"]),
         ("NOETL_LEASE_S", "nan", ["lease_s", "above 0"]),
         ("NOETL_POOL", "  ", ["pool", "a text"]),
+        ("NOETL_STORE", "postgresql://[x", ["store", "an address"]),
+        ("NOETL_OTLP", "http://[x", ["otlp", "an address"]),
+        ("NOETL_BUS", "nats://h,nats://[x", ["bus", "an address"]),
+        ("NOETL_STORE", "postgresql://u:p@h,u:p@i/d", ["store", "one login", "postgresql://u@i/d"]),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_name_value_and_origin(

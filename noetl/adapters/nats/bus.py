@@ -21,6 +21,7 @@ from noetl.adapters.nats.login import NO_LOGIN, BusLogin
 from noetl.adapters.nats.protocol import Disconnected
 from noetl.adapters.nats.wire import CONNECT_S, Message, NatsClient, NoResponder
 from noetl.errors import BackendError, MissingExtra, NoetlError, RequestError
+from noetl.ports.shown_address import each_address
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -292,10 +293,10 @@ def _whole(answer: bytes) -> bytes:
 
 
 def shown(url: str) -> str:
-    """An address without the passwords in it."""
-    return ",".join(_without_password(one) for one in url.split(","))
+    """Addresses without the logins in them."""
+    return ",".join(map(_without_login, each_address(url)))
 
 
-def _without_password(url: str) -> str:
+def _without_login(url: str) -> str:
     head, separator, rest = url.rpartition("://")
     return f"{head}{separator}{rest.rpartition('@')[2]}"

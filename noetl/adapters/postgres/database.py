@@ -4,9 +4,10 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from noetl.errors import BackendError, DamagedData, MissingExtra, NoetlError, RequestError
+from noetl.ports.shown_address import without_password
 
 try:
     import asyncpg
@@ -39,13 +40,6 @@ _HINTS: tuple[tuple[type[BaseException], str], ...] = (
     (asyncpg.UndefinedTableError, "noetl db migrate"),
     (OSError, "check that PostgreSQL runs there, and that NOETL_STORE names it; the same may work later"),
 )
-
-
-def without_password(dsn: str) -> str:
-    """An address that may be shown."""
-    parts = urlsplit(dsn)
-    user, at, place = parts.netloc.rpartition("@")
-    return urlunsplit((parts.scheme, f"{user.partition(':')[0]}{at}{place}", parts.path, "", ""))
 
 
 def _where(dsn: str) -> dict[str, str]:

@@ -40,6 +40,16 @@ def test_no_password_of_several_addresses_is_shown(monkeypatch: pytest.MonkeyPat
     assert told["bus"] == "nats://u@one:1,nats://u@two:2"
 
 
+def test_no_token_query_or_odd_login_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOETL_BUS", "nats://canary@one:1,canary@two:2")
+    monkeypatch.setenv("NOETL_STORE", "postgresql://h/d?user=u&password=canary")
+    monkeypatch.setenv("NOETL_RESULTS", "s3://KEY:can,ary/canary@bucket/a")
+    told = {one["name"]: one["value"] for one in effective(load())}
+    assert told["bus"] == "nats://two:2"
+    assert told["store"] == "postgresql://h/d"
+    assert told["results"] == "s3://KEY@bucket/a"
+
+
 async def test_a_misspelt_variable_is_warned_of_with_the_one_that_is_meant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
