@@ -25,6 +25,7 @@ from noetl.ports.tick import (
     backfill_owner,
 )
 
+EARLIEST, LATEST = 1970, 9000  # years of moments: with room for any time zone and the tick before
 _MOVES: dict[BackfillWish, tuple[tuple[BackfillStatus, ...], BackfillStatus]] = {
     "pause": (("running",), "paused"),
     "resume": (("paused",), "running"),
@@ -164,6 +165,8 @@ def moment(text: str, where: tzinfo, name: str) -> int:
     except ValueError:
         hint = "as in 2026-11-01, 2026-11-01T03:00 or 2026-11-01T03:00:00Z"
         raise RequestError(f"{name} is '{text[:80]}', which is no moment", hint=hint) from None
+    if not EARLIEST <= found.year <= LATEST:
+        raise RequestError(f"{name} is '{text[:80]}'", hint=f"from the year {EARLIEST} to {LATEST}")
     if found.tzinfo is None:
         found = found.replace(tzinfo=where)
     return int(found.astimezone(UTC).timestamp() * 1000)

@@ -53,10 +53,16 @@ def _check_source(ask: TriggerAsk) -> None:
     if ask.subject is not None or ask.queue is not None or ask.secret is not None:
         message = "a trigger on objects has no subject, no queue and no secret"
         raise RequestError(message, hint="those are of the kinds webhook and nats")
-    scheme = urlsplit(ask.source or "").scheme.lower()
-    if not ask.source or len(ask.source) > SOURCE_LENGTH or scheme not in SCHEMES or "\0" in ask.source:
+    if not ask.source or len(ask.source) > SOURCE_LENGTH or "\0" in ask.source or not _has_scheme(ask.source):
         message = f"'{(ask.source or '')[:80]}' is no place where objects arrive"
         raise RequestError(message, hint="s3://BUCKET/PREFIX, gs://, az:// or a folder of the servers")
+
+
+def _has_scheme(source: str) -> bool:
+    try:
+        return urlsplit(source).scheme.lower() in SCHEMES
+    except ValueError:
+        return False
 
 
 def _check_waits(ask: TriggerAsk) -> None:

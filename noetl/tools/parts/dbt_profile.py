@@ -63,7 +63,7 @@ def write_profile(project: "Project", folder: str, context: ToolContext) -> dict
 def _connection(secret: Mapping[str, Json], given: Mapping[str, Json]) -> dict[str, Json]:
     """The fields of a credential in the words of the adapter."""
     url = secret.get("url")
-    if isinstance(url, str) and urlsplit(url).scheme in POSTGRES:
+    if isinstance(url, str) and url.partition("://")[0] in POSTGRES:
         return {"type": "postgres", **_of_url(url)}
     if given.get("type", secret.get("type")) not in (None, "postgres"):
         return dict(secret)

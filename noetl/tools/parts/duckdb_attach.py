@@ -41,10 +41,14 @@ def _login(secret: Secret) -> Mapping[str, Json]:
 
     address = str(secret.get("dsn") or secret.get("value") or "")
     if "://" in address:
-        parts = urlsplit(address)
+        try:
+            parts = urlsplit(address)
+            port = parts.port
+        except ValueError:
+            raise Failed("auth", "the dsn of the credential is no address of PostgreSQL") from None
         login: dict[str, Json] = {
             "host": parts.hostname,
-            "port": parts.port,
+            "port": port,
             "user": parts.username,
             "password": parts.password,
             "database": parts.path.lstrip("/"),

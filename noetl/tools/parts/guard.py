@@ -3,6 +3,7 @@
 import errno
 import os
 import socket
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -36,7 +37,9 @@ async def reachable(url: str, network: Network) -> None:
     """Refuse an address that leads where playbooks may not go, for clients that resolve names themselves."""
     import asyncio
 
-    host = urlsplit(url).hostname
+    host = None
+    with suppress(ValueError):
+        host = urlsplit(url).hostname
     if not host:
         raise Failed("input", f"{url!r} is no address")
     try:

@@ -33,7 +33,10 @@ _SETTINGS = {
 
 async def bucket(address: str, call: Call) -> Bucket:
     """The bucket of an address; a plain path is a folder inside the allowed folders."""
-    scheme = urlsplit(address).scheme.lower()
+    try:
+        scheme = urlsplit(address).scheme.lower()
+    except ValueError:
+        raise Failed("input", f"{address[:100]!r} is no address of a bucket") from None
     if scheme == "nats":
         from noetl.tools.parts.nats_bucket import NatsBucket
 

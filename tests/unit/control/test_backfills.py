@@ -205,6 +205,7 @@ async def test_moments_without_a_zone_are_in_that_of_the_schedule(past: Past) ->
     ("given", "told"),
     [
         ({"from_": "yesterday"}, "from is 'yesterday', which is no moment"),
+        ({"from_": "0001-01-01", "every_s": None, "cron": "0 0 1 1 *"}, "from is '0001-01-01'"),
         ({"from_": "2026-11-06"}, "from 2026-11-06T00:00:00.000Z is after to"),
         ({"to": "2027-01-01"}, "to lies in the future"),
         ({"every_s": 1}, "there are more than 10000 ticks"),

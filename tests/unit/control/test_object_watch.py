@@ -80,6 +80,7 @@ async def keys(made: Embedded) -> list[str]:
     ("given", "told"),
     [
         ({"source": None}, "'' is no place where objects arrive"),
+        ({"source": "http://[::1"}, "is no place"),
         ({"source": "ftp://x"}, "'ftp://x' is no place"),
         ({"source": "nats://bucket"}, "'nats://bucket' is no place"),
         ({"source": "x" * 2000}, "is no place"),

@@ -93,3 +93,9 @@ async def test_a_bucket_of_nats_names_the_extra_that_it_needs(use, monkeypatch, 
     }
     error = (await use("object", values))["error"]
     assert (error["kind"], "nats-py is not installed" in error["message"]) == ("missing_extra", True)
+
+
+async def test_an_address_that_cannot_be_read_is_wrong_input(use):
+    envelope = await use("object", {"store": "http://[::1", "action": "list"})
+    assert (envelope["error"]["kind"], envelope["error"]["retryable"]) == ("input", False)
+    assert "is no address of a bucket" in envelope["error"]["message"]
