@@ -380,6 +380,9 @@ def test_the_graph_of_an_open_playbook_can_be_drawn(editor: Editor) -> None:
     picture = editor.ask("workspace/executeCommand", {"command": "noetl.picture", "arguments": [book.uri]})
     assert picture.startswith("<svg")
     assert "<title>report</title>" in picture
+    book.type(BOOK.replace("step: report,", "step: rep,"))  # as one types the name of a step
+    picture = editor.ask("workspace/executeCommand", {"command": "noetl.picture", "arguments": [book.uri]})
+    assert "<title>report</title>" in picture
     book.type("kind: Playbook\n")
     assert (
         editor.ask("workspace/executeCommand", {"command": "noetl.picture", "arguments": [book.uri]}) is None

@@ -16,6 +16,17 @@ def test_a_word_that_was_meant_is_one_click_away(editor: Editor) -> None:
     assert book.edited(action["edit"]["changes"][book.uri]) == BOOK
 
 
+def test_a_word_that_an_input_takes_is_one_click_away(editor: Editor) -> None:
+    good = BOOK.replace("{kind: noop, ", "{kind: file, input: {action: delete, path: x}, ")
+    book = editor.open(good.replace("action: delete", "action: delte"), "file:///word.yaml")
+    (finding,) = [one for one in book.findings() if one["code"] == "wrong-type"]
+    action, *_ = editor.ask(
+        "textDocument/codeAction",
+        {"textDocument": {"uri": book.uri}, "range": finding["range"], "context": {"diagnostics": [finding]}},
+    )
+    assert book.edited(action["edit"]["changes"][book.uri]) == good
+
+
 @pytest.mark.parametrize(
     "right, wrong, code",
     [

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.grammar import types
-from noetl.dsl.grammar.mismatch import mismatch
+from noetl.dsl.grammar.mismatch import choices, mismatch
 from noetl.dsl.grammar.playbook import ADMIT_THEN, ITERATION_NAMES, RESERVED_NAMES
 from noetl.dsl.grammar.types import Key, Record
 from noetl.dsl.nearest import did_you_mean, nearest
@@ -365,7 +365,8 @@ class Checker:
         problem = mismatch(field, value)
         if problem is not None:
             meaning = f"'{field.name}': {field.doc} " if field.doc else ""
-            hint = f"{meaning}`noetl tools {kind}` explains every key of {_this(kind)}"
+            page = f"{meaning}`noetl tools {kind}` explains every key of {_this(kind)}"
+            hint = did_you_mean(value, choices(field), page) if isinstance(value, str) else page
             self.report(WRONG_TYPE, mark, f"{what} is {seen(value)}, but {problem}", hint)
 
 

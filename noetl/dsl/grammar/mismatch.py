@@ -1,7 +1,7 @@
 """Why a value is not of a tool kind's Python type, in the words of the language. Nothing else lives here."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from noetl.dsl.templates.syntax import is_template
@@ -80,7 +80,7 @@ def _without_templates(value: Json, steps: list[str]) -> Json:
 
 def _in_words(text: str, field: Field, steps: list[str]) -> str:
     if text.startswith("Invalid enum value"):
-        words = _choices(field, steps)
+        words = choices(field, steps)
         return f"must be one of {', '.join(words)}" if words else "must be another word"
     if match := _FIELD.match(text):
         return f"needs '{match[2]}'" if match[1].startswith("missing") else f"takes no '{match[2]}'"
@@ -92,7 +92,7 @@ def _in_words(text: str, field: Field, steps: list[str]) -> str:
     return f"cannot be read: {text[:1].lower()}{text[1:]}"
 
 
-def _choices(field: Field, steps: list[str]) -> list[str]:
+def choices(field: Field, steps: Sequence[str] = ()) -> list[str]:
     """The words that a field of few words takes, or what stands at a place inside it."""
     import msgspec
 

@@ -82,8 +82,12 @@ class Sketch(msgspec.Struct, frozen=True, rename={"nodes": "steps", "edges": "ar
 
 
 def sketch(playbook: Playbook) -> Sketch:
-    """The drawing of a playbook, steps and arcs in the author's order."""
-    edges = tuple(edge for step in playbook.steps for edge in _edges(step))
+    """The drawing of a playbook, steps and arcs in the author's order.
+
+    An arc to a step that is not there, as while somebody types its name, is not drawn.
+    """
+    there = {step.name for step in playbook.steps}
+    edges = tuple(edge for step in playbook.steps for edge in _edges(step) if edge.target in there)
     sources: dict[str, set[str]] = {}
     for edge in edges:
         if edge.source != edge.target:
