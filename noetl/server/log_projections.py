@@ -14,7 +14,7 @@ from noetl.core.reading.loop_view import LoopView
 from noetl.core.reading.progress import Progress
 from noetl.core.reading.provenance import Provenance
 from noetl.core.reading.timeline import Timeline
-from noetl.errors import NotFound
+from noetl.errors import DamagedData, NotFound
 from noetl.ports.front import Front
 
 PAGE = 200  # rows
@@ -77,13 +77,27 @@ class Readings:
 
 
 async def events_from(front: Front, execution_id: str, first: int) -> AsyncIterator[tuple[int, Event]]:
-    """The events of a log from one on, as far as it goes now."""
+    """The events of a log from one on, as far as it goes now; of one that is stuck, as far as it can be read.
+
+    Raises DamagedData for any other that cannot be read.
+    """
     while rows := await front.rows(execution_id, first, PAGE):
         for row in rows:
-            for seq, event in enumerate(_EVENTS.decode(row.body), row.first):
+            try:
+                events = _EVENTS.decode(row.body)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                if await front.status(execution_id) == "stuck":  # which says why
+                    return
+                raise _damaged(execution_id, row.first, error) from None
+            for seq, event in enumerate(events, row.first):
                 if seq >= first:
                     yield seq, event
             await asyncio.sleep(0)  # a long log lets others have their turn
         first = rows[-1].last + 1
         if len(rows) < PAGE:
             return
+
+
+def _damaged(execution_id: str, seq: int, error: Exception) -> DamagedData:
+    message = f"the row of event {seq} of execution {execution_id} cannot be read: {error}"
+    return DamagedData(message, hint=f"noetl execution replay {execution_id} says where the log is damaged")

@@ -40,7 +40,7 @@ from noetl.core.event import Event, EventEnvelope, iso
 from noetl.core.message import Control, Start
 from noetl.core.program.program import Program
 from noetl.core.shapes import TriggerFacts
-from noetl.core.state import State
+from noetl.core.state import Fragment, State
 from noetl.core.values.nesting import TOO_DEEP, is_too_deep
 from noetl.dsl.effective_spec import LIMITS
 from noetl.dsl.nearest import nearest
@@ -436,14 +436,23 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
         from noetl.dsl.net.diagram import graph, sketch
 
         live = await self._engine.read(execution_id, lambda state: (state.hash, dict(state.fragments)))
-        if live is None:
-            state = await newest_state(self._store, execution_id)
-            live = state.hash, state.fragments
-        digest, fragments = live
+        digest, fragments = live or await self._playbook_and_fragments(execution_id)
         if not digest:
             raise NotFound(f"execution {execution_id} never had a playbook")
         program = with_fragments(await self._catalog.program(digest), fragments)
         return graph(sketch(program.playbook))
+
+    async def _playbook_and_fragments(self, execution_id: str) -> tuple[str, dict[str, Fragment]]:
+        from noetl.control.front.stuck import UNREADABLE
+
+        try:
+            state = await newest_state(self._store, execution_id)
+        except UNREADABLE:
+            summary = await self._store.summary(execution_id)
+            if summary.stuck is None:
+                raise
+            return summary.hash, {}
+        return state.hash, dict(state.fragments)
 
     async def why(self, execution_id: str, step: str | None = None) -> answers.WhyAnswer:
         from noetl.control.front.stuck import UNREADABLE, set_aside, why_stuck

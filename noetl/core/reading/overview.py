@@ -66,7 +66,7 @@ class FailureGroup:
 
 
 def failure_groups(newest_first: Iterable[Ended], retried: Set[str]) -> list[FailureGroup]:
-    """Failures that nobody has gone on from, those that are alike together, the newest group first.
+    """Failures that nobody has gone on from, and what is stuck; those alike together, the newest group first.
 
     An execution that failed because its child did is told by the child.
     """
@@ -86,7 +86,7 @@ def failure_groups(newest_first: Iterable[Ended], retried: Set[str]) -> list[Fai
 
 def _error(one: Ended) -> Mapping[str, Any] | None:
     """Why an execution is no success; None for one that is, or is not over."""
-    if one.status == "failed":
+    if one.status in ("failed", "stuck"):
         return one.error or {"kind": "unknown", "message": "what it failed with was not kept"}
     if one.status == "completed" and one.failed_iterations:
         some = "1 iteration" if one.failed_iterations == 1 else f"{one.failed_iterations} iterations"

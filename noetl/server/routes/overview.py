@@ -1,10 +1,12 @@
 """All executions at a glance: the last day, what waits for somebody, how each playbook went of late."""
 
 import time
+from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 from fastapi import Request
-from msgspec import structs
+from msgspec import json, structs
 from starlette.responses import Response
 
 from noetl.core.reading.overview import BUCKETS, Ended, failure_groups, slowest, throughput
@@ -12,7 +14,7 @@ from noetl.core.state import ENDED, STATUSES
 from noetl.errors import NoetlError
 from noetl.ports.answers import StateAnswer
 from noetl.ports.front import counts_of, error_of, execution_row
-from noetl.ports.store import Find, Summary
+from noetl.ports.store import Find, Stuck, Summary
 from noetl.server.access import Who, who_asks
 from noetl.server.reply import front_of, reply
 from noetl.server.route_spec import describe, make_router
@@ -20,6 +22,7 @@ from noetl.server.routes.views import readings_of
 from noetl.server.view_shapes import AskedWait, OverviewAnswer, RecentAnswer, WaitsAnswer
 
 router = make_router("overview")
+_STUCK = json.Decoder(Stuck)
 
 DAY_MS = 24 * 60 * 60 * 1000
 COUNTED = 1000  # executions that are looked at, of those that failed as many again
@@ -63,7 +66,9 @@ async def _failures(request: Request, recent: list[Summary], now: int) -> list[d
     """Failures by what failed, each with its newest execution, however many went well since."""
     failed = await _seen(request, Find(status="failed", since=now - DAY_MS, limit=200), COUNTED)
     flawed = [one for one in recent if one.status == "completed" and _failed_iterations(one)]
-    summaries = {one.execution_id: one for one in sorted([*failed, *flawed], key=_asked_at, reverse=True)}
+    stuck = await _seen(request, Find(status="stuck", limit=200), 200)  # however old
+    newest_first = sorted([*failed, *flawed, *stuck], key=_asked_at, reverse=True)
+    summaries = {one.execution_id: one for one in newest_first}
     retried = await front_of(request).retried(list(summaries))
     groups = failure_groups(map(_ended, summaries.values()), retried)[:GROUPS]
     return [
@@ -88,9 +93,15 @@ def _ended(summary: Summary) -> Ended:
         path=summary.path,
         status=summary.status,
         parent=summary.parent,
-        error=error_of(summary) if summary.status == "failed" else None,
+        error=_error_of(summary),
         failed_iterations=_failed_iterations(summary) if summary.status == "completed" else 0,
     )
+
+
+def _error_of(summary: Summary) -> Mapping[str, Any] | None:
+    if summary.stuck is not None:
+        return {"kind": "stuck", "message": _STUCK.decode(summary.stuck).error}
+    return error_of(summary) if summary.status == "failed" else None
 
 
 def _failed_iterations(summary: Summary) -> int:
@@ -138,9 +149,10 @@ async def _durations(request: Request, recent: list[Summary]) -> dict[tuple[str,
         counts = counts_of(summary)
         if counts is None or counts.get("events", 0) > TIMED_EVENTS:
             continue
-        reading = await readings_of(request).newest(summary.execution_id)
-        for step, took in reading.timeline.step_durations():
-            durations.setdefault((summary.path, step), []).append((took, summary.execution_id))
+        with suppress(NoetlError):  # one that cannot be read hides no other
+            reading = await readings_of(request).newest(summary.execution_id)
+            for step, took in reading.timeline.step_durations():
+                durations.setdefault((summary.path, step), []).append((took, summary.execution_id))
     return durations
 
 

@@ -1,13 +1,16 @@
 """What the web UI's pages read: logs projected, searched, and followed from afar."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from noetl.adapters.clock.wall import now_ms
+from noetl.adapters.memory.store import MemoryStore
 from noetl.errors import NotFound
 from noetl.server.routes import overview
-from tests.unit.server.serving import BROKEN, HELLO, WAITS, Served
+from tests.unit.server.serving import BROKEN, HELLO, WAITS, Served, served
 
 LOOP = """
 apiVersion: noetl.io/v2
@@ -266,3 +269,33 @@ async def test_readings_beyond_the_kept_ones_are_made_again(
     ids = [(await server.run(HELLO))["execution_id"] for _ in range(2)]
     for execution_id in [*ids, *ids]:
         assert (await asked(server, f"/executions/{execution_id}/progress"))["status"] == "completed"
+
+
+async def test_the_page_of_what_is_stuck_shows_its_log_as_far_as_it_can_be_read(tmp_path: Path) -> None:
+    store: Any = MemoryStore(now_ms)
+    async with served(tmp_path, store=store) as before:
+        execution_id = await before.start((await before.register(WAITS))["path"])
+        await parked(before, execution_id)
+    rows = store._executions[execution_id].rows
+    rows[-1].body = b"[{"
+    async with served(tmp_path, store=store) as server:
+        place = f"/executions/{execution_id}"
+        assert (await asked(server, place))["status"] == "stuck"
+        page = await asked(server, f"{place}/page")
+        assert page["summary"]["stuck"]["reason"] == "log"
+        assert page["progress"]["seq"] == rows[-1].first - 1
+        assert [step["step"] for step in page["graph"]["steps"]] == ["ask"]
+        assert (await asked(server, f"{place}/found"))["total"] == rows[-1].first - 1
+        (told,) = (await asked(server, "/overview"))["failures"]
+        assert (told["kind"], told["newest"]["status"]) == ("stuck", "stuck")
+        assert "cannot be read" in told["message"]
+
+
+async def test_a_log_that_was_damaged_later_is_said_to_be_and_hides_nothing_else(server: Served) -> None:
+    execution_id = (await server.run(HELLO))["execution_id"]
+    store: Any = server.made.store
+    store._executions[execution_id].rows[-1].body = b"[{"
+    assert (await asked(server, "/overview"))["counts"]["completed"] == 1
+    answer = await server.client.get(f"/api/v1/executions/{execution_id}/timeline")
+    assert answer.status_code == 503
+    assert "cannot be read" in answer.json()["detail"]

@@ -80,6 +80,11 @@ def test_a_failed_child_speaks_for_its_parent():
     assert told(over("b", "completed", parent="a"), parent) == [("no", ["a"])]
 
 
+def test_what_is_stuck_is_told_with_the_failures():
+    stuck = over("b", "stuck", error={"kind": "stuck", "message": "row 7 cannot be read"}, path="q")
+    assert told(stuck, over("a")) == [("row 7 cannot be read", ["b"]), ("no", ["a"])]
+
+
 def test_iterations_that_failed_in_what_completed_are_told():
     found = told(
         over("c", "completed", failed_iterations=3),
