@@ -385,6 +385,7 @@ TickItem = part_of(
     defaults=False,
     tick=Moment,
     at=Moment,
+    failed_iterations=int,
 )
 TickPage = page_of("TickPage", TickItem, "Ticks, the newest first, and where the next page begins.")
 ComingItem = part_of("ComingItem", ComingTick, ComingTick.__doc__ or "", defaults=False, tick=Moment)

@@ -398,6 +398,46 @@ workflow:
 """
 )
 
+MANY_ROWS = (
+    HEAD
+    + """\
+metadata: {name: many_rows, path: ui/many_rows, description: More rows of SQL than an event holds}
+workflow:
+  - step: query
+    tool:
+      kind: sqlite
+      input:
+        database: ":memory:"
+        query: |
+          with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000)
+          select i as id, 'a customer with a name, number ' || i as name, 'and a note of its own' as note from n;
+"""
+)
+
+GRANDPARENT = (
+    HEAD
+    + """\
+metadata: {name: grandparent, path: ui/grandparent, description: What fails is a child of a child}
+workflow:
+  - {step: call, tool: {kind: playbook, path: ui/parent}}
+"""
+)
+
+PARENT = (
+    HEAD
+    + "metadata: {name: parent, path: ui/parent}\nworkflow:\n  - {step: call, tool: {kind: playbook, path: ui/broken}}\n"
+)
+
+LONG_QUESTION = (
+    "May the contract be sent? " + "It has three annexes and thirty-eight pages. " * 12 + "The end."
+)
+
+ASK_LONG = (
+    HEAD
+    + "metadata: {name: ask_long, path: ui/ask_long}\nworkflow:\n"
+    + f"  - {{step: ask, tool: {{kind: wait, input: {{approval: '{LONG_QUESTION}'}}}}}}\n"
+)
+
 BOOKS = {
     "flow": FLOW,
     "wide": WIDE,
@@ -419,4 +459,8 @@ BOOKS = {
     "rows": ROWS,
     "starved": STARVED,
     "cut_off": CUT_OFF,
+    "many_rows": MANY_ROWS,
+    "grandparent": GRANDPARENT,
+    "parent": PARENT,
+    "ask_long": ASK_LONG,
 }

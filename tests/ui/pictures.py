@@ -302,7 +302,7 @@ NARROW: dict[str, Callable[[Page, Scene], None]] = {
     "home-narrow": WIDE["home"],
     "graph-narrow": graph_narrow,
     "timeline-narrow": WIDE["timeline"],
-    "editor-narrow": at("/playbooks/shop/orders", "no findings"),
+    "editor-narrow": at("/playbooks/shop/orders", "no errors and no warnings"),
     "schedules-narrow": WIDE["schedules"],
     "workers-narrow": WIDE["workers"],
 }

@@ -1,7 +1,11 @@
 """Notifications: made, tried, changed, paused and removed from the page, with what was answered."""
 
+from collections.abc import Callable
+
+import pytest
 from playwright.sync_api import Page, expect
 
+from tests.ui.books import LONG_PATH
 from tests.ui.conftest import Complaints, Server
 
 
@@ -52,4 +56,33 @@ def test_what_the_server_refuses_is_said_in_the_dialog(
     dialog.get_by_label("Told by").select_option("slack")
     dialog.get_by_label("Credential with").fill("not_there")
     dialog.get_by_role("button", name="Create").click()
-    expect(dialog).to_contain_text("there is no credential 'not_there'")
+    expect(dialog).to_contain_text("There is no credential 'not_there'")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_what_was_not_delivered_of_a_long_path_stays_readable(
+    server: Server, open_page: Callable[..., Page], width: int
+) -> None:
+    server.call("PUT", "/credentials/signing", {"secret": "it signs"})
+    body = {
+        "name": "long",
+        "on": ["failed"],
+        "path": LONG_PATH,
+        "to": "webhook:http://127.0.0.1:9/told",
+        "auth": "signing",
+    }
+    server.call("POST", "/notifications", body)
+    begun = server.call("POST", "/executions", {"path": LONG_PATH})["execution_id"]
+    server.until(begun, "playbook.processed")
+    page = open_page(width)
+    page.goto("/notifications")
+    row = page.get_by_role("region", name="Deliveries").locator("tbody tr", has_text=LONG_PATH)
+    expect(row).to_contain_text("trying again")
+    expect(row).to_contain_text("127.0.0.1 cannot be reached")
+    why = row.get_by_text("127.0.0.1 cannot be reached").bounding_box()
+    assert why is not None
+    assert why["width"] > 150
+    assert why["x"] + why["width"] <= width
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    server.call("DELETE", "/notifications/long")
+    server.call("DELETE", "/credentials/signing")

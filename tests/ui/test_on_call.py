@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.ui.books import LONG_QUESTION
 from tests.ui.conftest import Server
 from tests.ui.test_editor import change, text_of
 
@@ -214,6 +215,42 @@ def test_rows_of_sql_are_a_table_and_told_once(server: Server, page: Page) -> No
     panel = page.get_by_role("tabpanel", name="data")
     expect(panel.get_by_role("cell", name="second")).to_have_count(1)
     expect(panel).to_contain_text("2 rows changed")
+
+
+def test_rows_of_sql_that_are_stored_are_a_table_in_pages(server: Server, page: Page) -> None:
+    page.goto(f"/executions/{server.ran('many_rows')}/data")
+    panel = page.get_by_role("tabpanel", name="data")
+    expect(panel).to_contain_text("2,000 rows")
+    expect(panel.locator("tbody tr")).to_have_count(50)
+    panel.get_by_role("button", name="Next").click()
+    expect(panel.get_by_role("cell", name="a customer with a name, number 51", exact=True)).to_be_visible()
+    expect(panel).to_contain_text("51–100 of 2,000")
+
+
+def test_what_failed_for_a_child_leads_to_the_child_in_which_it_began(server: Server, page: Page) -> None:
+    page.goto(f"/executions/{server.ran('grandparent')}")
+    page.get_by_role("alert").get_by_role("link", name="Open the child that failed").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("ui/broken")
+    expect(page.get_by_role("alert")).to_contain_text("the table is locked")
+
+
+def test_a_long_question_is_read_whole_before_it_is_answered(
+    server: Server, open_page: Callable[..., Page]
+) -> None:
+    execution_id = asked(server, "ask_long")
+    page = open_page(390)
+    page.goto("/approvals")
+    question = page.get_by_text(LONG_QUESTION)
+    question.scroll_into_view_if_needed()
+    assert question.evaluate("(text) => getComputedStyle(text).webkitLineClamp") == "none"
+    row = page.locator("li", has=question)
+    row.get_by_role("button", name="With details").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text(LONG_QUESTION)).to_be_visible()
+    dialog.get_by_label("reason").fill("it is ready")
+    dialog.get_by_role("button", name="Send").click()
+    expect(dialog).to_have_count(0)
+    server.until(execution_id, "playbook.processed")
 
 
 def test_playbooks_tell_how_they_went_and_folders_close(server: Server, page: Page) -> None:

@@ -189,3 +189,10 @@ def test_a_credential_goes_in_and_its_value_is_never_shown(server: Server, page:
     page.get_by_role("button", name="Delete shop_api").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
     expect(page.get_by_text("No credential is stored")).to_be_visible()
+
+
+def test_an_address_that_leads_nowhere_leads_home(server: Server, page: Page, complaints: Complaints) -> None:
+    complaints.expect("404")
+    page.goto("/nowhere")
+    page.get_by_role("main").get_by_role("link", name="Home").click()
+    expect(page.get_by_role("heading", name="Home")).to_be_visible()

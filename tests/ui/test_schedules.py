@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from urllib.request import Request, urlopen
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.ui.conftest import Complaints, Server
@@ -48,7 +49,7 @@ def test_a_schedule_is_edited_in_place_while_its_next_ticks_are_shown(server: Se
     expect(coming).to_contain_text("clocks go forward before this one")
     expect(coming).to_contain_text("clocks go back before this one")
     dialog.get_by_label("top", exact=True).fill("7")
-    dialog.get_by_label("Of ticks that nobody saw, start").select_option("all")
+    dialog.get_by_label("Of ticks missed while no server ran, start").select_option("all")
     dialog.get_by_role("button", name="Save").click()
     row = page.get_by_role("region", name="Schedules").locator("tbody tr", has_text="edited")
     expect(row).to_contain_text("30 2 1 1,7 * Europe/Berlin")
@@ -143,6 +144,27 @@ def test_a_backfill_is_watched_paused_and_cancelled(server: Server, page: Page) 
     row.get_by_role("button", name="Cancel the backfill of ui/edit").click()
     expect(row.locator("[data-status]").first).to_have_attribute("data-status", "cancelled")
     expect(row).to_contain_text("cancelled")
+
+
+@pytest.mark.parametrize(
+    ("name", "tick", "told"),
+    [("flawed", "completed", "completed, 12 iterations failed"), ("broken", "failed", "failed")],
+)
+def test_a_backfill_that_left_something_undone_is_not_green_and_leads_to_what_it_started(
+    server: Server, page: Page, name: str, tick: str, told: str
+) -> None:
+    span = {"from": "2026-02-01T00:00", "to": "2026-02-01T00:30", "every_s": 3600}
+    made = server.call("POST", "/backfills", {"path": f"ui/{name}", **span})
+    page.goto("/schedules")
+    row = page.locator("tr", has=page.locator(f"[data-ticks='{made['id']}']"))
+    expect(row).to_contain_text(f"1 {tick} of 1")
+    expect(row.locator(f"[data-tick={tick}]")).to_have_count(1)
+    expect(row.locator("[data-status]")).to_have_attribute("data-status", "flawed")
+    mark = row.locator(f"[data-tick={tick}]")
+    expect(mark).to_have_attribute("title", re.compile(told))
+    row.get_by_role("link", name=f"ui/{name}").click()
+    expect(page.get_by_label("Started by")).to_have_value(f"backfill {made['id']}")
+    expect(page.locator("tbody tr")).to_have_count(1)
 
 
 def test_a_tick_that_nobody_was_there_for_is_told_once(server: Server, page: Page) -> None:

@@ -1,6 +1,6 @@
 // Which page an address shows. Heavy pages load when they are opened.
 import type { QueryClient } from '@tanstack/react-query'
-import { Route, Switch, useLocation, useSearch } from 'wouter'
+import { Link, Route, Switch, useLocation, useSearch } from 'wouter'
 import { executionPage, loop, overview, session } from './api/queries'
 import { Boundary } from './design/boundary'
 import { Empty } from './design/states'
@@ -78,7 +78,10 @@ export function App() {
           <Route>
             <h1 className="sr-only">No such page</h1>
             <Empty title="There is no such page">
-              Press <kbd>?</kbd> for where one can go.
+              <Link href="/" className="text-accent hover:underline">
+                Home
+              </Link>{' '}
+              leads on from here, and <kbd>?</kbd> lists the keys to every page.
             </Empty>
           </Route>
         </Switch>

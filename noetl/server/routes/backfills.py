@@ -8,6 +8,8 @@ from msgspec.structs import asdict
 from starlette.responses import Response
 
 from noetl.errors import RequestError
+from noetl.ports.front import counts_of
+from noetl.ports.store import Find
 from noetl.ports.tick import (
     Backfill,
     BackfillAsk,
@@ -66,7 +68,7 @@ async def list_backfill_ticks(
     """Its ticks and what became of each, the newest first."""
     await _own_backfill(request, backfill_id)
     ticks = await front_of(request).backfill_ticks(backfill_id, limit + 1, before_of(cursor))
-    return tick_page(ticks, limit)
+    return await tick_page(request, f"backfill {backfill_id}", ticks, limit)
 
 
 @router.post("/backfills/{backfill_id}/pause", **describe("run", {200: BackfillItem}, problems=FAULTS))
@@ -107,7 +109,19 @@ def before_of(cursor: str | None) -> int | None:
     return int(cursor)
 
 
-def tick_page(ticks: Sequence[Tick], limit: int) -> Response:
+async def tick_page(request: Request, by: str, ticks: Sequence[Tick], limit: int) -> Response:
     """A page of ticks, the newest first; one more was asked for, to know whether there are more."""
-    more = str(ticks[limit - 1].tick) if len(ticks) > limit else None
-    return reply({"items": [tick_facts(tick) for tick in ticks[:limit]], "cursor": more})
+    more, ticks = str(ticks[limit - 1].tick) if len(ticks) > limit else None, ticks[:limit]
+    failed = await _failed_iterations(request, by, ticks)
+    items = [{**tick_facts(tick), "failed_iterations": failed.get(tick.execution or "", 0)} for tick in ticks]
+    return reply({"items": items, "cursor": more})
+
+
+async def _failed_iterations(request: Request, by: str, ticks: Sequence[Tick]) -> dict[str, int]:
+    """How many iterations failed of each execution that such ticks started and that completed."""
+    if not any(tick.status == "completed" for tick in ticks):
+        return {}
+    since, until = min(tick.tick for tick in ticks), max(tick.at for tick in ticks)
+    find = Find(by=by, status="completed", since=since, until=until, limit=len(ticks))
+    page = await front_of(request).executions(find)
+    return {one.execution_id: (counts_of(one) or {}).get("failed_iterations", 0) for one in page.items}

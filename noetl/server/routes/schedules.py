@@ -143,7 +143,7 @@ async def list_ticks(request: Request, name: Name, cursor: Cursor = None, limit:
     """What became of its ticks, the newest first."""
     await _own_schedule(request, name)
     ticks = await front_of(request).schedule_ticks(name, limit + 1, before_of(cursor))
-    return tick_page(ticks, limit)
+    return await tick_page(request, f"schedule {name}", ticks, limit)
 
 
 async def _own_schedule(request: Request, name: str) -> Schedule:

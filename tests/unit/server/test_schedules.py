@@ -54,6 +54,18 @@ async def test_a_schedule_is_made_shown_changed_run_and_deleted(server: Served) 
         assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
 
 
+FLAWED = """
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: flawed, path: tests/flawed}
+workflow:
+  - step: each
+    loop: {in: [0, 1, 0], iterator: n}
+    spec: {policy: {failure: {mode: best_effort}}}
+    tool: {kind: noop, output: "{{ 1 // iter.n }}"}
+"""
+
+
 async def test_ticks_to_come_are_told_before_a_schedule_is_kept(server: Served) -> None:
     client = server.client
     yearly: dict[str, str | int] = {"cron": "30 12 1 1,7 *", "timezone": "Europe/Berlin", "limit": 3}
@@ -270,6 +282,16 @@ async def test_a_token_of_a_prefix_hears_no_subject(guarded_server: Served) -> N
     assert (made.json()["secret"], made.json()["hook"]) == (None, None)
 
 
+async def test_a_tick_tells_how_many_iterations_failed_of_what_it_started(server: Served) -> None:
+    await server.register(FLAWED)
+    span = {"from": "2026-01-01T00:00", "to": "2026-01-02T00:00", "cron": "0 3 * * *", "path": "tests/flawed"}
+    backfill = (await server.client.post("/api/v1/backfills", json=span)).json()
+    place = f"/api/v1/backfills/{backfill['id']}/ticks"
+    while (tick := (await server.client.get(place)).json()["items"][0])["status"] != "completed":
+        await server.made.front.fire_schedules()
+    assert tick["failed_iterations"] == 2
+
+
 async def test_what_became_of_ticks_is_read_the_newest_first_and_page_by_page(server: Served) -> None:
     front, client = server.made.front, server.client
     await server.register(HELLO)
@@ -294,6 +316,7 @@ async def test_what_became_of_ticks_is_read_the_newest_first_and_page_by_page(se
                 "execution": None,
                 "why": "no server ran then",
                 "at": "1970-01-01T00:00:00.000Z",
+                "failed_iterations": 0,
             }
         ],
         "cursor": None,

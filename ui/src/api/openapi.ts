@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 a360948bf91555b769dba249cb5443bf27ebfa25dee00ebff2912a8c4d95ea11); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 16c26461d19c3ef9c8f1f14f2699ca2cb18048515f579d6826e5bfa0bbb8a849); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -3304,6 +3304,7 @@ export interface components {
             /** @description ISO 8601 in UTC, with milliseconds */
             at: string;
             execution: string | null;
+            failed_iterations: number;
             /** @enum {unknown} */
             status: "cancelled" | "completed" | "failed" | "paused" | "planned" | "queued" | "refused" | "replaced" | "running" | "skipped" | "starting" | "stuck" | "waiting";
             /** @description ISO 8601 in UTC, with milliseconds */

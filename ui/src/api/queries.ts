@@ -106,12 +106,13 @@ export const diff = (a: string, b: string) =>
     enabled: !!a && !!b,
   })
 
-export const result = (key: string, offset: number, limit: number) =>
+/** A part of a stored value: items of a list, or what a path selects. */
+export const result = (key: string, part: { offset: number; limit: number } | { select: string }) =>
   queryOptions({
-    queryKey: ['result', key, offset, limit],
+    queryKey: ['result', key, part],
     queryFn: ({ signal }) => {
       const [execution_id = '', digest = ''] = key.split('/')
-      return get('/results/{execution_id}/{digest}', { execution_id, digest }, { offset, limit }, signal)
+      return get('/results/{execution_id}/{digest}', { execution_id, digest }, part, signal)
     },
     staleTime: Infinity,
     placeholderData: keepPreviousData,

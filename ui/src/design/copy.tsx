@@ -65,8 +65,8 @@ export function save(name: string, text: string, type = 'application/json'): voi
   URL.revokeObjectURL(link.href)
 }
 
-/** An id short enough for a table; the whole one on hover. */
 /** Who or what started something, with an id in it cut short. */
 export const shortStarter = (by: string): string => by.replace(/[0-9a-f]{32}/, shortId)
 
+/** An id short enough for a table; the whole one on hover. */
 export const shortId = (id: string): string => (id.length > 12 ? `${id.slice(0, 6)}…${id.slice(-6)}` : id)

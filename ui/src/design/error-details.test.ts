@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { caret, texts } from './error-details'
+import { caret, failedChild, texts } from './error-details'
 
 test('the caret stands below its place, also in a part of a long line', () => {
   expect(caret({ line: 1, column: 3, text: '\tform x' })).toBe(' form x\n  ^')
@@ -15,4 +15,11 @@ test('a child tells what its cause says', () => {
   expect(texts({ position: { line: 2, column: 1, text: 'x' }, hint: 'add it' })[0]?.name).toBe(
     'SQL, line 2, column 1',
   )
+})
+
+test('an error that came up through several children began in the last of them', () => {
+  const error = { kind: 'python' }
+  expect(failedChild({ execution_id: 'a', error, path: ['a', 'b'] })).toBe('b')
+  expect(failedChild({ execution_id: 'a', error })).toBe('a')
+  expect(failedChild({ traceback: 'x' })).toBeNull()
 })

@@ -1,6 +1,7 @@
 // What an error says beside its message: the author's traceback, the body of an answer, the place in the SQL,
 // the input.
 import type { ReactNode } from 'react'
+import { Link } from 'wouter'
 import type { Json } from '../api/json'
 import { stripAnsi } from './ansi'
 import { classes } from './classes'
@@ -56,6 +57,25 @@ export function texts(details: Details): { name: string; text: string }[] {
   return sections
 }
 
+/** The execution in which an error began that came up from a child, or from a child of that. */
+export function failedChild(details: unknown): string | null {
+  if (!isMap(details) || !isMap(details.error)) return null
+  const last = Array.isArray(details.path) ? details.path.at(-1) : details.execution_id
+  return typeof last === 'string' ? last : null
+}
+
+/** The way to where such an error began. */
+export function ChildLink({ details }: { details: unknown }) {
+  const child = failedChild(details)
+  return child ? (
+    <p>
+      <Link href={`/executions/${child}`} className="text-accent hover:underline">
+        Open the child that failed
+      </Link>
+    </p>
+  ) : null
+}
+
 /** The kind of an error, where its message does not begin with it, and the message. */
 export function errorWords(error: Told): [kind: string, message: string] {
   const kind = error.kind ?? ''
@@ -79,9 +99,10 @@ export function ErrorDetails({ details }: { details: unknown }) {
   if (!isMap(details)) return null
   const sections = texts(details)
   const input = details.input
-  if (sections.length === 0 && input === undefined) return null
+  if (sections.length === 0 && input === undefined) return <ChildLink details={details} />
   return (
     <div className="flex min-w-0 flex-col gap-2">
+      <ChildLink details={details} />
       {sections.map(({ name, text }) => (
         <Part key={name} name={name} copy={text}>
           <pre

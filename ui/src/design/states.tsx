@@ -21,6 +21,9 @@ export function Loading({ what = 'Loading' }: { what?: string }) {
   )
 }
 
+/** It begins with a capital, but for a name in quotes, which stays as it is. */
+const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
 export function Failure({
   error,
   retry,
@@ -31,7 +34,8 @@ export function Failure({
   back?: ReactNode
 }) {
   const problem = error instanceof Problem ? error : null
-  const tryAgain = problem?.status === 404 ? undefined : retry // what is not there will not be there the next time
+  const final = problem?.status === 403 || problem?.status === 404 // it is answered so the next time too
+  const tryAgain = final ? undefined : retry
   return (
     <div
       role="alert"
@@ -41,8 +45,8 @@ export function Failure({
         <StatusIcon status="failed" />
       </span>
       <div className="min-w-0 flex-1">
-        <p className="break-words font-medium [overflow-wrap:anywhere] first-letter:uppercase">
-          {error instanceof Error ? error.message : String(error)}
+        <p className="break-words font-medium [overflow-wrap:anywhere]">
+          {sentence(error instanceof Error ? error.message : String(error))}
         </p>
         {problem?.hint && !back && <p className="text-ink-2">{problem.hint}</p>}
         {back && <p className="text-ink-2">{back}</p>}

@@ -65,6 +65,32 @@ export const exact = (moment: string): string => {
   return `${day}, ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())} (${moment})`
 }
 
+const TO_THE_SECOND = {
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+} as const
+
+/** A moment to the second by the clocks of a time zone, with its name: `2026-11-19 02:30:00 CET`. */
+export function zoned(moment: number | string, timeZone: string): string {
+  const date = new Date(moment)
+  try {
+    return date.toLocaleString('sv-SE', { ...TO_THE_SECOND, timeZone, timeZoneName: 'short' })
+  } catch {
+    return `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC` // a time zone that this browser does not know
+  }
+}
+
+/** A text whose moments are told where the reader is, to the second. */
+export const readable = (text: string): string =>
+  text.replaceAll(
+    /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g,
+    (moment) => exact(moment).split(' (')[0] ?? moment,
+  )
+
 export function Ago({ at }: { at: string | null }) {
   const current = useNow()
   if (!at) return <span className="text-ink-3">–</span>

@@ -63,7 +63,7 @@ function WaitRow({ wait }: { wait: AskedWait }) {
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1.5 border-b border-line px-3 py-2 last:border-0">
       <StatusIcon status="waiting" />
       <div className="min-w-0 flex-1 basis-64">
-        <p className="line-clamp-4 font-medium [overflow-wrap:anywhere]">
+        <p className="max-h-[40vh] overflow-auto font-medium [overflow-wrap:anywhere]">
           {wait.approval ?? (
             <>
               the signal <code>{wait.signal}</code>

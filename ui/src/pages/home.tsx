@@ -3,12 +3,13 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { overview, waits } from '../api/queries'
 import type { ExecutionItem, FailureGroup, Overview } from '../api/types'
+import { classes } from '../design/classes'
 import { shortId, shortStarter } from '../design/copy'
 import { errorWords } from '../design/error-details'
 import { Late } from '../design/late'
 import { count } from '../design/number'
 import { Empty, QueryView } from '../design/states'
-import { markOf, StatusBadge, StatusIcon } from '../design/status'
+import { markOf, StatusBadge, StatusIcon, softOf, textOf } from '../design/status'
 import { Ago, clock, duration, Took } from '../design/time'
 import { PageHead } from '../shell/layout'
 import { useTitle } from '../shell/title'
@@ -113,6 +114,10 @@ const placeOf = ({ newest, step, kind }: FailureGroup): string =>
     ? `/executions/${newest.execution_id}/loops`
     : `/executions/${newest.execution_id}${step ? `/graph?step=${encodeURIComponent(step)}` : ''}`
 
+/** The executions of a playbook that ended as one of them did. */
+const alike = ({ status, playbook }: ExecutionItem): string =>
+  `/executions?status=${status}${ENDED.has(status) ? '&within=24h' : ''}&path=${encodeURIComponent(playbook.path)}`
+
 function Failures({ groups }: { groups: FailureGroup[] }) {
   return (
     <section className="panel" aria-label="Failures">
@@ -120,7 +125,7 @@ function Failures({ groups }: { groups: FailureGroup[] }) {
         <span>
           Failures{' '}
           <span className="text-xs font-normal text-ink-3 max-sm:hidden">
-            that nobody has gone on from, like with like
+            not retried yet, those that are alike together
           </span>
         </span>
         <Link href="/executions?status=failed" className="text-xs font-normal text-accent hover:underline">
@@ -142,12 +147,15 @@ function Failures({ groups }: { groups: FailureGroup[] }) {
 
 function FailureRow({ group }: { group: FailureGroup }) {
   const { newest } = group
-  const flawed = group.kind === 'iterations'
-  const [kind, message] = errorWords({ kind: flawed ? '' : group.kind, message: group.message })
+  const mark = group.kind === 'iterations' ? 'flawed' : newest.status
+  const [kind, message] = errorWords({
+    kind: mark === 'flawed' ? '' : group.kind,
+    message: group.message,
+  })
   return (
     <li className="flex items-start gap-x-2.5 border-b border-line px-3 py-1.5 last:border-0 max-sm:flex-wrap">
       <span className="mt-0.5">
-        <StatusIcon status={flawed ? 'flawed' : 'failed'} />
+        <StatusIcon status={mark} />
       </span>
       <div className="min-w-0 flex-1 max-sm:basis-[calc(100%-2.5rem)]">
         <p className="flex flex-wrap items-baseline gap-x-2">
@@ -164,15 +172,19 @@ function FailureRow({ group }: { group: FailureGroup }) {
       </div>
       {group.count > 1 && (
         <Link
-          href={`/executions?status=${newest.status}&within=24h&path=${encodeURIComponent(newest.playbook.path)}`}
-          className="rounded-full bg-failed-soft px-1.5 max-sm:ml-6 text-xs font-medium text-failed hover:underline"
+          href={alike(newest)}
+          className={classes(
+            'rounded-full px-1.5 max-sm:ml-6 text-xs font-medium hover:underline',
+            softOf(mark),
+            textOf(mark),
+          )}
           title={`${count(group.count)} alike`}
         >
           ×{count(group.count)}
         </Link>
       )}
       <span className="w-20 shrink-0 text-right text-ink-3 max-sm:ml-auto">
-        <Ago at={newest.ended_at} />
+        <Ago at={newest.ended_at ?? newest.requested_at} />
       </span>
     </li>
   )

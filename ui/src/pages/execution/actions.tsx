@@ -101,7 +101,7 @@ export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] 
           Signal
         </Button>
       )}
-      {!over && (
+      {!over && summary.stuck?.reason !== 'log' && (
         <Button kind="danger" icon="stop" onClick={() => setOpen('cancel')}>
           Cancel
         </Button>

@@ -7,7 +7,7 @@ import type { Execution, ExecutionItem, Progress } from '../../api/types'
 import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
 import { CopyIcon, shortId, shortStarter } from '../../design/copy'
-import { errorWords } from '../../design/error-details'
+import { ChildLink, errorWords } from '../../design/error-details'
 import { Late } from '../../design/late'
 import { count } from '../../design/number'
 import { markOf, StatusBadge, StatusIcon, softOf } from '../../design/status'
@@ -143,6 +143,7 @@ function ErrorBanner({
           )}
           <span className="text-ink-2">{message}</span>
         </p>
+        <ChildLink details={error.details} />
         {unasked && (
           <p className="text-ink-2">
             Nothing asked about it: the arc to{' '}

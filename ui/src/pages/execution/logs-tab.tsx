@@ -72,7 +72,9 @@ export function LogsTab({ id }: { id: string }) {
           title="Also of executions that this one started"
         />
         <span className="text-xs text-ink-3">
-          {count(wanted.length)} {wanted.length === 1 ? 'line' : 'lines'}
+          {link === 'connecting' && lines.length === 0
+            ? 'reading…'
+            : `${count(wanted.length)} ${wanted.length === 1 ? 'line' : 'lines'}`}
           {dropped > 0 && `, ${count(dropped)} older ones left out`}
           {link === 'lost' && ', no connection; trying again'}
         </span>

@@ -71,9 +71,21 @@ function SqlAnswer({ answer, stored }: { answer: Statement[]; stored: StoredRef 
 
 const countRows = (many: number): string => `${count(many)} ${many === 1 ? 'row' : 'rows'}`
 
+/** Rows of one statement: of those only a page is fetched, and not the rest of the answer with it. */
+const ONE_STATEMENT = (offset: number): string =>
+  `{rows: rows[${offset}:${offset + PAGE}], row_count: row_count, columns: columns}`
+
+/** What is fetched of a stored value: rows of SQL lie inside of what their kind answers. */
+export function selectionOf(stored: StoredRef, offset: number): string | null {
+  const { keys = {} } = (stored.meta?.schema_hint ?? {}) as { keys?: Record<string, string> }
+  const sql = keys.rows === 'array' && keys.columns === 'array' && 'row_count' in keys
+  return sql && !('statements' in keys) ? ONE_STATEMENT(offset) : null
+}
+
 function StoredValue({ stored }: { stored: StoredRef }) {
   const [offset, setOffset] = useState(0)
-  const resultQuery = useQuery(result(stored.locator.key, offset, PAGE))
+  const select = selectionOf(stored, offset)
+  const resultQuery = useQuery(result(stored.locator.key, select ? { select } : { offset, limit: PAGE }))
   const size = stored.meta?.bytes
   return (
     <div>
@@ -81,25 +93,37 @@ function StoredValue({ stored }: { stored: StoredRef }) {
         stored by reference{size !== undefined ? `, ${bytes(size)}` : ''}; read in pages
       </p>
       <QueryView query={resultQuery}>
-        {(slice) => (
-          <>
-            <Value value={slice.data} total={slice.total} type={slice.content_type} />
-            {slice.total !== null && slice.total > PAGE && (
-              <div className="mt-2 flex items-center gap-2">
-                <Button disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - PAGE))}>
-                  Previous
-                </Button>
-                <span className="text-xs text-ink-3">
-                  {offset + 1}–{Math.min(slice.total, offset + PAGE)} of {count(slice.total)}
-                </span>
-                <Button disabled={offset + PAGE >= slice.total} onClick={() => setOffset(offset + PAGE)}>
-                  Next
-                </Button>
-              </div>
-            )}
-          </>
-        )}
+        {(slice) => {
+          const answer = sqlAnswer(slice.data)
+          const total = select ? (answer?.[0]?.row_count ?? null) : slice.total
+          return (
+            <>
+              {answer ? (
+                <SqlAnswer answer={answer} stored={null} />
+              ) : (
+                <Value value={slice.data} total={slice.total} type={slice.content_type} />
+              )}
+              {total !== null && total > PAGE && <Pages offset={offset} total={total} go={setOffset} />}
+            </>
+          )
+        }}
       </QueryView>
+    </div>
+  )
+}
+
+function Pages({ offset, total, go }: { offset: number; total: number; go: (offset: number) => void }) {
+  return (
+    <div className="mt-2 flex items-center gap-2">
+      <Button disabled={offset === 0} onClick={() => go(Math.max(0, offset - PAGE))}>
+        Previous
+      </Button>
+      <span className="text-xs text-ink-3">
+        {count(offset + 1)}–{count(Math.min(total, offset + PAGE))} of {count(total)}
+      </span>
+      <Button disabled={offset + PAGE >= total} onClick={() => go(offset + PAGE)}>
+        Next
+      </Button>
     </div>
   )
 }

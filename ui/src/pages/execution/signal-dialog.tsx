@@ -10,7 +10,7 @@ import { useAction } from './actions'
 const APPROVAL: Schema = {
   type: 'object',
   properties: {
-    approved: { type: 'boolean', default: true, description: 'false rejects it' },
+    approved: { type: 'boolean', default: true, description: 'without it, it is rejected' },
     by: { type: 'string', description: 'who decides' },
     reason: { type: 'string', description: 'why' },
   },
@@ -38,8 +38,11 @@ export function SignalDialog({
   const [name, setName] = useState(first ?? waiting[0]?.signal ?? '')
   const wait = waiting.find((candidate) => candidate.signal === name)
   return (
-    <Dialog title="Send a signal" onClose={onClose}>
+    <Dialog title={wait?.approval ? 'Answer with details' : 'Send a signal'} onClose={onClose}>
       <div className="flex flex-col gap-3">
+        {wait?.approval && (
+          <p className="max-h-[30vh] overflow-auto font-medium [overflow-wrap:anywhere]">{wait.approval}</p>
+        )}
         <Field
           label="Signal"
           hint={

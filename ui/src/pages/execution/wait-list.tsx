@@ -56,7 +56,7 @@ function WaitItem({ id, wait, waits }: { id: string; wait: Wait; waits: Wait[] }
   return (
     <li className="flex flex-wrap items-center gap-2 rounded-md bg-waiting-soft px-2.5 py-1.5">
       <StatusIcon status="waiting" />
-      <span className="line-clamp-4 min-w-0 flex-1 basis-60 [overflow-wrap:anywhere]">
+      <span className="max-h-[30vh] min-w-0 flex-1 basis-60 overflow-auto [overflow-wrap:anywhere]">
         <span className="font-medium">{wait.step}</span>{' '}
         {wait.child ? (
           <>

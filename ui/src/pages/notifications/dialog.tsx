@@ -147,7 +147,7 @@ export function NotificationDialog({ existing, onClose }: { existing?: Notificat
               checked={children}
               onChange={(event) => setChildren(event.target.checked)}
             />
-            also of executions that others start
+            also of children, which other executions start
           </label>
         )}
         {keep.error ? <Failure error={keep.error} /> : null}

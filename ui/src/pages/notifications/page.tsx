@@ -7,6 +7,7 @@ import { deliveries, notifications } from '../../api/queries'
 import type { Delivery, Notification } from '../../api/types'
 import { Button, ConfirmButton } from '../../design/controls'
 import { shortId } from '../../design/copy'
+import { count } from '../../design/number'
 import { Empty, QueryView } from '../../design/states'
 import { StatusBadge } from '../../design/status'
 import { ROW, Table } from '../../design/table'
@@ -178,32 +179,37 @@ function DeliveryRow({ item }: { item: Delivery }) {
     onSettled: () => client.invalidateQueries({ queryKey: ['deliveries'] }),
     onError: showError,
   })
+  const tried = item.state === 'pending' && item.attempts > 0
   return (
     <tr className={ROW}>
       <td className="td whitespace-nowrap">
         <Ago at={item.at} />
       </td>
       <td className="td">
-        <StatusBadge status={STATUS[item.state]} label={item.state} />
+        <StatusBadge status={STATUS[item.state]} label={tried ? 'trying again' : item.state} />
       </td>
-      <td className="td max-w-56 truncate font-medium">{item.notification}</td>
-      <td className="td">
+      <td className="td max-w-56 truncate font-medium" title={item.notification}>
+        {item.notification}
+      </td>
+      <td className="td [overflow-wrap:anywhere] sm:max-w-96">
         {item.event}
         {item.step && <span className="text-ink-3"> in {item.step}</span>}
         <span className="ml-1.5 font-mono text-xs text-ink-3">{item.path}</span>
         {item.execution_id && (
           <Link
             href={`/executions/${item.execution_id}`}
-            className="ml-1.5 font-mono text-xs text-accent hover:underline"
+            className="ml-1.5 whitespace-nowrap font-mono text-xs text-accent hover:underline"
           >
             {shortId(item.execution_id)}
           </Link>
         )}
       </td>
-      <td className="td">
+      <td className="td sm:w-2/5 sm:min-w-56">
         {item.code !== null && <span className="mr-1.5 font-mono text-xs">{item.code}</span>}
-        {item.attempts > 1 && <span className="text-xs text-ink-3">{item.attempts} attempts</span>}
-        {item.error && <span className="block max-w-96 break-words text-xs text-failed">{item.error}</span>}
+        {item.attempts > 1 && <span className="text-xs text-ink-3">{count(item.attempts)} attempts</span>}
+        {item.error && (
+          <span className="block max-w-[34rem] break-words text-xs text-failed">{item.error}</span>
+        )}
         {item.state === 'pending' && item.next_at && (
           <span className="block text-xs text-ink-3">
             next <Ago at={item.next_at} />
@@ -214,11 +220,11 @@ function DeliveryRow({ item }: { item: Delivery }) {
         <span className="flex sm:justify-end">
           <Button
             kind="quiet"
-            aria-label={`Tell ${item.id} again`}
+            aria-label={`Send again: delivery ${item.id}`}
             disabled={again.isPending}
             onClick={() => again.mutate()}
           >
-            Again
+            Send again
           </Button>
         </span>
       </td>

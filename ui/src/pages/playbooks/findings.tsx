@@ -28,7 +28,8 @@ export function Findings({
           </>
         ) : errors + warnings === 0 ? (
           <>
-            <StatusIcon status="done" size={12} /> no findings
+            <StatusIcon status="done" size={12} />{' '}
+            {findings.length === 0 ? 'no findings' : 'no errors and no warnings'}
           </>
         ) : (
           `${errors} ${errors === 1 ? 'error' : 'errors'}, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`
@@ -50,7 +51,7 @@ export function Findings({
               <span className="w-14 shrink-0 font-mono text-xs leading-5 text-ink-3">
                 {finding.line}:{finding.column}
               </span>
-              <span className="line-clamp-2 min-w-0 break-words">
+              <span className="min-w-0 break-words">
                 {finding.message}
                 {finding.hint && <span className="text-ink-3"> · {finding.hint}</span>}
               </span>

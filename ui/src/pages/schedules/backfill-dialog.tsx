@@ -8,20 +8,15 @@ import { Button, Dialog, Field } from '../../design/controls'
 import { shortId } from '../../design/copy'
 import { count } from '../../design/number'
 import { Failure } from '../../design/states'
+import { zoned } from '../../design/time'
 import { showToast } from '../../design/toast'
 
 const DAY_MS = 86_400_000
 const LISTED = 200
 
 /** A moment as the field for moments has it, by the clocks of a time zone. */
-const fieldOf = (moment: number, timeZone: string): string => {
-  const date = new Date(moment)
-  try {
-    return date.toLocaleString('sv-SE', { timeZone }).slice(0, 16).replace(' ', 'T')
-  } catch {
-    return date.toISOString().slice(0, 16) // a time zone that this browser does not know
-  }
-}
+const fieldOf = (moment: number, timeZone: string): string =>
+  zoned(moment, timeZone).slice(0, 16).replace(' ', 'T')
 
 export function BackfillDialog({ item, onClose }: { item: Schedule; onClose: () => void }) {
   const client = useQueryClient()
@@ -74,7 +69,7 @@ export function BackfillDialog({ item, onClose }: { item: Schedule; onClose: () 
             onChange={(event) => change(setParallel)(Number(event.target.value))}
           />
         </Field>
-        {plan.data && <Plan plan={plan.data} />}
+        {plan.data && <Plan plan={plan.data} timeZone={item.timezone} />}
         {error && <Failure error={error} />}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Not now</Button>
@@ -115,7 +110,7 @@ function Moment({
   )
 }
 
-function Plan({ plan }: { plan: PlannedBackfill }) {
+function Plan({ plan, timeZone }: { plan: PlannedBackfill; timeZone: string }) {
   const has = Object.keys(plan.existing).length
   return (
     <section aria-label="What it would start" className="rounded-md bg-sunken px-2.5 py-2 text-xs">
@@ -126,7 +121,7 @@ function Plan({ plan }: { plan: PlannedBackfill }) {
       <ol className="mt-1 max-h-48 overflow-auto">
         {plan.ticks.slice(0, LISTED).map((tick) => (
           <li key={tick} className="flex justify-between gap-2" data-planned>
-            <span className="font-mono">{tick.slice(0, 19).replace('T', ' ')} UTC</span>
+            <span className="font-mono">{zoned(tick, timeZone)}</span>
             {plan.existing[tick] ? (
               <Link href={`/executions/${plan.existing[tick]}`} className="text-accent hover:underline">
                 has {shortId(plan.existing[tick])}

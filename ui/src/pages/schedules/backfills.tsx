@@ -2,14 +2,14 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { post } from '../../api/client'
-import { backfills } from '../../api/queries'
+import { backfills, backfillTicks } from '../../api/queries'
 import type { Backfill } from '../../api/types'
 import { Button } from '../../design/controls'
 import { StatusBadge, solidOf } from '../../design/status'
 import { ROW, Table } from '../../design/table'
-import { exact } from '../../design/time'
+import { exact, zoned } from '../../design/time'
 import { showError } from '../../design/toast'
-import { BackfillStrip } from './ticks'
+import { Strip } from './ticks'
 
 export function BackfillsPanel() {
   const query = useQuery(backfills())
@@ -18,7 +18,7 @@ export function BackfillsPanel() {
   return (
     <section className="panel overflow-x-auto" aria-label="Backfills">
       <h2 className="border-b border-line px-3 py-1.5 font-medium">Backfills</h2>
-      <Table heads={['Of', 'State', 'Span (UTC)', 'Ticks', '']}>
+      <Table heads={['Of', 'State', 'Span', 'Ticks', '']}>
         {items.map((item) => (
           <BackfillRow key={item.id} item={item} />
         ))}
@@ -26,9 +26,6 @@ export function BackfillsPanel() {
     </section>
   )
 }
-
-/** A moment to the minute, in UTC. */
-const shortly = (moment: string): string => moment.slice(0, 16).replace('T', ' ')
 
 type Wish = 'pause' | 'resume' | 'cancel'
 
@@ -40,23 +37,32 @@ function BackfillRow({ item }: { item: Backfill }) {
     onError: showError,
   })
   const what = item.schedule ?? item.path
+  const ticks = useQuery(backfillTicks(item.id, item.counts)).data?.items ?? []
+  const short = WRONG.some((one) => item.counts[one]) || ticks.some((tick) => tick.failed_iterations > 0)
   const open = item.status === 'running' || item.status === 'paused'
   return (
     <tr className={ROW}>
       <td className="td font-medium">
-        {item.schedule ? item.schedule : <Link href={`/playbooks/${item.path}`}>{item.path}</Link>}
+        <Link
+          href={`/executions?by=${encodeURIComponent(`backfill ${item.id}`)}`}
+          title={`What this backfill of ${what} started`}
+          className="hover:underline [overflow-wrap:anywhere]"
+        >
+          {what}
+        </Link>
       </td>
       <td className="td">
-        <StatusBadge status={item.status} label={item.status} />
+        <StatusBadge status={item.status === 'done' && short ? 'flawed' : item.status} label={item.status} />
       </td>
       <td className="td whitespace-nowrap text-xs text-ink-2">
         <span title={`${exact(item.from)} – ${exact(item.to)}`}>
-          {shortly(item.from)} – {shortly(item.to)}
+          {zoned(item.from, item.timezone).slice(0, 16)} – {zoned(item.to, item.timezone).slice(0, 16)}
         </span>
+        <span className="block text-ink-3">{item.timezone}</span>
       </td>
       <td className="td w-1/3 max-sm:w-full">
         <Progress item={item} />
-        <BackfillStrip item={item} />
+        <Strip of={item.id} ticks={ticks} />
       </td>
       <td className="td">
         <span className="flex gap-1 sm:justify-end">
@@ -84,6 +90,9 @@ function BackfillRow({ item }: { item: Backfill }) {
     </tr>
   )
 }
+
+/** What leaves a backfill that is over short of what it was for. */
+const WRONG = ['failed', 'refused', 'stuck', 'cancelled']
 
 const ORDER = [
   'completed',

@@ -41,7 +41,7 @@ export function CommonFields({
     <>
       <Field label="Name">
         <input
-          className="field"
+          className="field read-only:bg-sunken read-only:text-ink-2"
           data-first={setName ? true : undefined}
           required
           readOnly={!setName}

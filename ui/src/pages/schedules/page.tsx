@@ -11,7 +11,7 @@ import { count } from '../../design/number'
 import { Empty, QueryView } from '../../design/states'
 import { StatusBadge } from '../../design/status'
 import { ROW, Table } from '../../design/table'
-import { Ago, exact } from '../../design/time'
+import { Ago, exact, readable } from '../../design/time'
 import { showError, showToast } from '../../design/toast'
 import { PageHead } from '../../shell/layout'
 import { useTitle } from '../../shell/title'
@@ -192,8 +192,8 @@ function ScheduleRow({ item }: { item: Schedule }) {
     })
   return (
     <tr className={ROW}>
-      <td className="td max-w-56 truncate font-medium max-sm:max-w-[60vw]" title={name}>
-        {name}
+      <td className="td max-w-56 truncate font-medium max-sm:max-w-[60vw]" title={`What ${name} started`}>
+        <StartedBy what="schedule" name={name} />
       </td>
       <td className="td">
         <StatusBadge
@@ -218,13 +218,13 @@ function ScheduleRow({ item }: { item: Schedule }) {
         <span className="text-ink-3 sm:hidden">next </span>
         <Ago at={item.next_at} />
       </td>
-      <td className="td">
+      <td className="td sm:min-w-56">
         <span className="text-ink-3 sm:hidden">last </span>
         <Ago at={item.last_at} />
         {item.last_execution && (
           <Link
             href={`/executions/${item.last_execution}`}
-            className="ml-1.5 font-mono text-xs text-accent hover:underline"
+            className="ml-1.5 whitespace-nowrap font-mono text-xs text-accent hover:underline"
           >
             {shortId(item.last_execution)}
           </Link>
@@ -249,6 +249,15 @@ function ScheduleRow({ item }: { item: Schedule }) {
   )
 }
 
+/** The name of what starts executions, which leads to those that it started. */
+function StartedBy({ what, name }: { what: 'schedule' | 'trigger'; name: string }) {
+  return (
+    <Link href={`/executions?by=${encodeURIComponent(`${what} ${name}`)}`} className="hover:underline">
+      {name}
+    </Link>
+  )
+}
+
 /** The newest ticks that were due and started nothing; of a single one the last error tells already. */
 function SkippedTicks({ schedule }: { schedule: Schedule }) {
   const { skipped, last_at, last_error } = schedule
@@ -259,7 +268,7 @@ function SkippedTicks({ schedule }: { schedule: Schedule }) {
       title={`from ${exact(skipped.from)} to ${exact(skipped.to)}`}
     >
       {skipped.count === 1 ? '1 tick was' : `${count(skipped.count)} ticks were`} skipped, the last{' '}
-      <Ago at={skipped.to} />: {skipped.why}
+      <Ago at={skipped.to} />: {readable(skipped.why)}
       {skipped.total > skipped.count && `; ${count(skipped.total)} so far`}
     </span>
   )
@@ -272,8 +281,8 @@ function TriggerRow({ item }: { item: Trigger }) {
   const toggle = () => actions.keep.mutate({ ...triggerBody(item), enabled: !item.enabled })
   return (
     <tr className={ROW}>
-      <td className="td max-w-56 truncate font-medium max-sm:max-w-[60vw]" title={name}>
-        {name}
+      <td className="td max-w-56 truncate font-medium max-sm:max-w-[60vw]" title={`What ${name} started`}>
+        <StartedBy what="trigger" name={name} />
       </td>
       <td className="td">
         <StatusBadge status={item.enabled ? 'done' : 'paused'} label={item.enabled ? 'on' : 'paused'} />

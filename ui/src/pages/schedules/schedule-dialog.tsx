@@ -101,7 +101,7 @@ export function ScheduleDialog({ item, onClose }: { item?: Schedule; onClose: ()
               }}
             />
             <Choice
-              label="Of ticks that nobody saw, start"
+              label="Of ticks missed while no server ran, start"
               value={catchUp}
               onChange={setCatchUp}
               options={{ none: 'none', latest: 'the latest', all: 'all' }}

@@ -1,12 +1,17 @@
 // What became of the ticks of a schedule or a backfill: one mark for each, the newest at the right.
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { backfillTicks, scheduleTicks } from '../../api/queries'
-import type { Backfill, Tick } from '../../api/types'
-import { solidOf } from '../../design/status'
-import { exact } from '../../design/time'
+import { scheduleTicks } from '../../api/queries'
+import type { Tick } from '../../api/types'
+import { count } from '../../design/number'
+import { markOf, solidOf } from '../../design/status'
+import { exact, readable } from '../../design/time'
 
-const words = (tick: Tick): string => `${exact(tick.tick)}: ${tick.status}${tick.why ? `, ${tick.why}` : ''}`
+const flaw = ({ failed_iterations: failed }: Tick): string =>
+  failed ? `, ${count(failed)} ${failed === 1 ? 'iteration' : 'iterations'} failed` : ''
+
+const words = (tick: Tick): string =>
+  `${exact(tick.tick)}: ${tick.status}${flaw(tick)}${tick.why ? `, ${readable(tick.why)}` : ''}`
 
 const SHAPES: Record<string, string> = {
   skipped: 'h-1.5',
@@ -17,7 +22,8 @@ const SHAPES: Record<string, string> = {
 }
 
 function TickMark({ tick }: { tick: Tick }) {
-  const mark = `inline-block w-1.5 rounded-sm ${SHAPES[tick.status] ?? 'h-4'} ${solidOf(tick.status)}`
+  const color = solidOf(markOf(tick.status, tick.failed_iterations))
+  const mark = `inline-block w-1.5 rounded-sm ${SHAPES[tick.status] ?? 'h-4'} ${color}`
   return tick.execution ? (
     <Link
       href={`/executions/${tick.execution}`}
@@ -35,11 +41,7 @@ export function TickStrip({ name }: { name: string }) {
   return <Strip of={name} ticks={useQuery(scheduleTicks(name)).data?.items ?? []} />
 }
 
-export function BackfillStrip({ item }: { item: Backfill }) {
-  return <Strip of={item.id} ticks={useQuery(backfillTicks(item.id, item.counts)).data?.items ?? []} />
-}
-
-function Strip({ of, ticks }: { of: string; ticks: Tick[] }) {
+export function Strip({ of, ticks }: { of: string; ticks: Tick[] }) {
   if (ticks.length === 0) return null
   return (
     <span className="mt-1 flex h-4 items-end gap-0.5" data-ticks={of}>

@@ -77,7 +77,7 @@ function EndFields({ draft, change }: Props) {
         />
       </div>
       <Tick
-        label="also executions that others started"
+        label="also children, which other executions started"
         value={draft.children ?? false}
         onChange={(children) => change({ children })}
       />
