@@ -5,6 +5,7 @@ from typing import TypeVar
 
 import msgspec
 from fastapi import Request
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from noetl.ports.front import ServedFront
@@ -39,6 +40,8 @@ async def body_of(request: Request) -> bytes:
             return await request.body()
     except TimeoutError:
         raise Problem(408, f"the body did not come within {BODY_S:g} s") from None
+    except ClientDisconnect:  # nobody reads this, but the log does
+        raise Problem(400, "whoever asked went away before the end of the body") from None
 
 
 def require_json(request: Request) -> None:

@@ -238,6 +238,23 @@ async def test_a_body_that_does_not_come_is_not_waited_for(
     writer.close()
 
 
+async def test_who_goes_away_before_the_end_of_the_body_is_no_bug(server: Served) -> None:
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http", "method": "POST", "path": "/api/v1/validate", "headers": [(b"host", b"127.0.0.1")],
+        "query_string": b"", "client": ("127.0.0.1", 1), "http_version": "1.1", "scheme": "http",
+    }  # fmt: skip
+    await server.app(scope, receive, send)
+    assert sent[0]["status"] == 400
+
+
 async def test_other_sockets_are_closed(server: Served) -> None:
     sent: list[Any] = []
 
