@@ -30,6 +30,8 @@ _RANGES: tuple[tuple[str, Range], ...] = tuple(
     (name, ip_network(text)) for name, texts in CLASSES.items() for text in texts
 )
 _UNICAST = ip_network("2000::/3")
+# Public by their number, and where clouds tell a machine about itself: Oracle's beside others, and Azure's.
+_METADATA = tuple(map(ip_network, ("192.0.0.0/24", "168.63.129.16/32")))
 # IPv6 addresses that carry an IPv4 address in their last 32 bits.
 _CARRIERS = tuple(map(ip_network, ("::ffff:0:0/96", "::/96", "64:ff9b::/96", "64:ff9b:1::/48")))
 
@@ -55,6 +57,8 @@ def _class(address: Address) -> str:
     if carried is not None:
         return _class(carried)
     if address.is_multicast or not address.is_global or address.is_reserved:
+        return SPECIAL
+    if any(_within(address, network) for network in _METADATA):
         return SPECIAL
     return PUBLIC if isinstance(address, IPv4Address) or address in _UNICAST else SPECIAL
 
