@@ -55,9 +55,15 @@ def http_part(response: "Answer | ClientResponse", hidden: str | None) -> dict[s
     for name, value in response.headers.items():
         key = name.lower()
         headers[key] = f"{headers[key]}, {value}" if key in headers else value
-    url = response.url.without_query_params(hidden) if hidden else response.url
+    url = str(response.url) if hidden is None else _without(str(response.url), hidden)
     request_id = headers.get("x-request-id") or headers.get("request-id")
-    return {"status": response.status, "headers": headers, "url": str(url), "request_id": request_id}
+    return {"status": response.status, "headers": headers, "url": url, "request_id": request_id}
+
+
+def _without(url: str, param: str) -> str:
+    from yarl import URL
+
+    return str(URL(url).without_query_params(param))
 
 
 async def read_body(
@@ -90,7 +96,8 @@ async def read_body(
 
 
 def _parsed(raw: bytes, mode: str, response: "Answer | ClientResponse") -> Body:
-    body = parse(raw, mode, response.headers.get("content-type", ""), response.charset)
+    kind = response.headers.get("content-type", "")
+    body = parse(raw, mode, kind, response.charset if ";" in kind else None)
     body.opening = raw[:OPENING_BYTES]
     return body
 

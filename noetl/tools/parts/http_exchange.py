@@ -4,8 +4,10 @@ The client makes the connections, within what the deployment allows, and keeps t
 plain, and follows redirects.
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import (
@@ -17,12 +19,15 @@ from aiohttp import (
     RequestInfo,
     ServerDisconnectedError,
 )
+from aiohttp.client_proto import ResponseHandler
 from aiohttp.client_reqrep import ClientRequest, ConnectionKey
 from aiohttp.helpers import HeadersMixin
 from aiohttp.http import HttpProcessingError, StreamWriter
 from aiohttp.http_writer import _serialize_headers
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
+
+from noetl.tools.parts.http_address import SERVERS_KEPT, Address, Server, address_of
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession, ClientTimeout, StreamReader
@@ -44,9 +49,46 @@ class Sent:
     """A request as it is written."""
 
     method: str
-    url: URL
-    headers: CIMultiDict[str]
+    address: Address
+    headers: bytes
     body: bytes
+
+
+class Listener(ResponseHandler):
+    """Waits for answers with one timer per connection, which is not set anew for each piece that comes."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self._due: float | None = None  # when the next piece should have come
+
+    def _reschedule_timeout(self) -> None:
+        if not self._read_timeout:
+            self._due = None
+            return
+        self._due = self._loop.time() + self._read_timeout
+        timer = self._read_timeout_handle
+        if timer is not None and timer.when() > self._due:
+            timer.cancel()
+            timer = None
+        if timer is None:
+            self._read_timeout_handle = self._loop.call_at(self._due, self._look)
+
+    def _look(self) -> None:
+        self._read_timeout_handle = None
+        if self._due is None:
+            return
+        if self._due > self._loop.time():
+            self._read_timeout_handle = self._loop.call_at(self._due, self._look)
+        else:
+            self._on_read_timeout()
+
+    def _drop_timeout(self) -> None:
+        self._due = None
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Let go of the timer too, which would hold what is closed."""
+        super().connection_lost(exc)
+        super()._drop_timeout()
 
 
 class Answer(HeadersMixin):
@@ -55,13 +97,14 @@ class Answer(HeadersMixin):
     def __init__(
         self, sent: Sent, message: "RawResponseMessage", body: "StreamReader", connection: "Connection"
     ) -> None:
-        self.method, self.url, self.content, self.connection = sent.method, sent.url, body, connection
+        self.method, self.url, self.content, self.connection = sent.method, sent.address, body, connection
         self.message, self.status, self.reason = message, message.code, message.reason
         self.headers = self._headers = message.headers
 
     async def read(self) -> bytes:
         """The whole body."""
-        return await self.content.read()
+        content = self.content
+        return content.read_nowait() if content.is_eof() else await content.read()
 
     async def __aenter__(self) -> "Answer":
         return self
@@ -75,6 +118,9 @@ class Exchanges:
 
     def __init__(self, client: "ClientSession") -> None:
         self._client = client
+        connector: Any = client.connector
+        connector._factory = partial(Listener, client._loop)
+        self._written: dict[str, bytes] = {}  # the headers of requests that have no others, by host
         self._headers = dict[str, str](client.headers)
         for name, value in ClientRequest.DEFAULT_HEADERS.items():
             self._headers.setdefault(name, value)
@@ -85,10 +131,11 @@ class Exchanges:
         """The answer to a request with the client's options; None when the client has to send it."""
         if not _is_plain(method, options["data"], options["headers"]):
             return None
-        url = _url(address, options["params"])
-        if url is None:
+        to = address_of(address, options["params"])
+        if to is None:
             return None
-        sent = self._sent(method, url, options, credentials)
+        body = options["data"] or b""
+        sent = Sent(method, to, self._head(to.server.host, body, options["headers"], credentials), body)
         try:
             answer = await self._answer(sent, options)
         except ClientConnectorError:
@@ -104,32 +151,39 @@ class Exchanges:
 
     async def _answer(self, sent: Sent, options: Mapping[str, Any]) -> Answer:
         timeout: ClientTimeout = options["timeout"]
-        connection = await self._connection(sent.url, options)
+        connection = await self._connection(sent.address.server, options)
         return await _exchange(sent, connection, timeout.sock_read)
 
-    async def _connection(self, url: URL, options: Mapping[str, Any]) -> "Connection":
-        """A connection to where an address is: one that nobody uses, or a new one."""
+    async def _connection(self, server: Server, options: Mapping[str, Any]) -> "Connection":
+        """A connection to a server: one that nobody uses, or a new one."""
         connector, trust = self._client.connector, options["ssl"]
         assert connector is not None
-        key = ConnectionKey(url.raw_host or "", url.port, url.scheme == "https", trust, None, None, None)
+        key = ConnectionKey(server.name, server.port, server.tls, trust, None, None, None)
         if (unused := await connector._get(key, [])) is not None:
             return unused
-        request = ClientRequest("GET", url, loop=self._client._loop, ssl=trust)
+        request = ClientRequest("GET", server.url, loop=self._client._loop, ssl=trust)
         try:
             return await connector.connect(request, [], options["timeout"])
         except TimeoutError as problem:
-            raise ConnectionTimeoutError(f"Connection timeout to host {url}") from problem
+            raise ConnectionTimeoutError(f"Connection timeout to host {server.text}") from problem
 
-    def _sent(
-        self, method: str, url: URL, options: Mapping[str, Any], credentials: Mapping[str, str]
-    ) -> Sent:
-        headers = CIMultiDict({"Host": url.host_port_subcomponent or "", **self._headers})
-        for name, value in (*options["headers"].items(), *credentials.items()):
-            headers[name] = value
-        body = options["data"] or b""
+    def _head(
+        self, host: str, body: bytes, headers: Mapping[str, str], credentials: Mapping[str, str]
+    ) -> bytes:
+        """The headers as they are written."""
+        if not (body or headers or credentials) and host in self._written:
+            return self._written[host]
+        all_of_them = CIMultiDict({"Host": host, **self._headers})
+        for name, value in (*headers.items(), *credentials.items()):
+            all_of_them[name] = value
         if body:
-            headers["Content-Length"] = str(len(body))
-        return Sent(method, url, headers, body)
+            all_of_them["Content-Length"] = str(len(body))
+        written = _serialize_headers("", all_of_them)
+        if not (body or headers or credentials):
+            if len(self._written) >= SERVERS_KEPT:
+                self._written.clear()
+            self._written[host] = written
+        return written
 
 
 def _is_plain(method: str, body: object, headers: Mapping[str, str]) -> bool:
@@ -141,16 +195,6 @@ def _is_plain(method: str, body: object, headers: Mapping[str, str]) -> bool:
     return plain and not (headers and any(name.lower() in FRAMING for name in headers))
 
 
-def _url(address: str, params: list[tuple[str, str]]) -> URL | None:
-    """The address with its query; None when there is something about it that the client has to see to."""
-    try:
-        url = URL(address)
-        url = url.extend_query(params) if params else url
-    except ValueError:
-        return None
-    return None if url.raw_user or url.raw_password or url.raw_fragment else url
-
-
 async def _exchange(sent: Sent, connection: "Connection", read_s: float | None) -> Answer:
     protocol, transport = connection.protocol, connection.transport
     assert protocol is not None
@@ -158,15 +202,16 @@ async def _exchange(sent: Sent, connection: "Connection", read_s: float | None) 
     status, answer = 0, None
     try:
         protocol.set_response_params(read_until_eof=True, read_timeout=read_s)
-        line = f"{sent.method} {sent.url.raw_path_qs} HTTP/1.1"
-        transport.write(_serialize_headers(line, sent.headers) + sent.body)
+        line = f"{sent.method} {sent.address.path} HTTP/1.1"
+        transport.write(line.encode() + sent.headers + sent.body)
         protocol.start_timeout()
         while status < 200 and status != 101:  # what comes before is news of the answer
             message, content = await protocol.read()
             status = message.code
         answer = Answer(sent, message, content, connection)
     except HttpProcessingError as problem:
-        about = RequestInfo(sent.url, sent.method, CIMultiDictProxy(sent.headers), sent.url)
+        url = URL(str(sent.address), encoded=True)
+        about = RequestInfo(url, sent.method, CIMultiDictProxy(CIMultiDict()), url)
         raise ClientResponseError(
             about, (), status=problem.code, message=problem.message, headers=problem.headers
         ) from problem

@@ -2,8 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
+
+from noetl.tools.parts.http_exchange import Listener
 
 
 class Kept:
@@ -124,3 +127,89 @@ async def test_the_time_of_an_attempt_bounds_the_body_too(use, kept):
     request = {"url": f"{kept.url}/a"}
     assert (await use("http", request))["data"] == [1]
     assert (await use("http", request, spec={"timeout": 0.1}))["error"]["code"] == "total"
+
+
+async def test_each_request_on_a_connection_has_its_own_patience(use, kept):
+    kept.answers["/a"] = [answered(b"[1]"), answered(b"[2]")[:-1]]
+    request = {"url": f"{kept.url}/a"}
+    assert (await use("http", request, spec={"timeout": {"read": 60}}))["data"] == [1]
+    late = await use("http", request, spec={"timeout": {"read": 0.05}})
+    assert late["error"]["kind"] == "timeout"
+    assert kept.connections == 1
+
+
+class Timer(asyncio.TimerHandle):
+    """One that only a Clock lets ring."""
+
+    def cancel(self) -> None:
+        self._cancelled = True
+
+
+class Clock(asyncio.SelectorEventLoop):
+    """A loop that never runs: a test says what time it is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now, self.timers = 0.0, list[Timer]()
+
+    def time(self) -> float:
+        return self.now
+
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Any, *args: Any, context: Any = None
+    ) -> Any:
+        self.timers.append(Timer(when, callback, args, self, context))
+        return self.timers[-1]
+
+    def go_on_to(self, now: float) -> None:
+        self.now = now
+        for timer in [timer for timer in self.timers if timer.when() <= now]:
+            self.timers.remove(timer)
+            if not timer.cancelled():
+                timer._run()
+
+
+@pytest.fixture
+def clock() -> Any:
+    clock = Clock()
+    yield clock
+    clock.close()
+
+
+def test_what_comes_in_pieces_is_waited_for_from_piece_to_piece_with_one_timer(clock):
+    listener = Listener(clock)
+    listener.read_timeout = 10
+    listener.start_timeout()
+    for moment in range(9, 90, 9):
+        clock.go_on_to(moment)
+        listener._reschedule_timeout()  # as a piece that arrives does
+        assert len(clock.timers) == 1
+    assert listener.exception() is None
+    clock.go_on_to(90.9)
+    assert listener.exception() is None
+    clock.go_on_to(100)
+    assert isinstance(listener.exception(), TimeoutError)
+
+
+def test_an_answer_that_is_there_is_not_waited_for_and_less_patience_rings_earlier(clock):
+    listener = Listener(clock)
+    listener.read_timeout = 60
+    listener.start_timeout()
+    listener._drop_timeout()  # as the end of an answer does
+    listener.read_timeout = 5
+    listener.start_timeout()
+    clock.go_on_to(4)
+    listener._drop_timeout()
+    clock.go_on_to(59)
+    assert listener.exception() is None
+    listener.start_timeout()
+    clock.go_on_to(64)
+    assert isinstance(listener.exception(), TimeoutError)
+
+
+def test_a_connection_that_is_closed_is_held_by_no_timer(clock):
+    listener = Listener(clock)
+    listener.read_timeout = 60
+    listener.start_timeout()
+    listener.connection_lost(None)
+    assert all(timer.cancelled() for timer in clock.timers)
