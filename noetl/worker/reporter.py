@@ -16,7 +16,7 @@ from noetl.core.pipeline.frame import Frame, PipelineContext
 from noetl.ports.control import Reports
 
 FLUSH_S = 0.1
-JUMP_FLUSH_S = 0.02
+JUMP_FLUSH_S = 0.05
 HEAVY_BYTES_PER_S = 20_000_000  # large checkpoints are made less often, so that writing them stays cheap
 
 

@@ -162,6 +162,7 @@ class ReportCheck:
         self._labels = (step.pipeline if claim is None else claim.pipeline).labels
         self._blocks, self._claim = draft.program.blocks, claim_order(draft.state.execution_id, run, lease)
         self._last: dict[tuple[str, str], tuple[tuple[int, int], bool]] = {}  # how far each task has come
+        self._known = set[str]()  # labels that are of the program
         self._placed: str | None = None  # the address that the event before had, which was of the lease
         self.size = 0  # of the data of the event that was asked about last, in bytes
 
@@ -270,8 +271,9 @@ class ReportCheck:
 
     def _task(self, event: Event, data: NoData) -> str | None:
         label, visit, attempt = event.label, event.visit, event.attempt
-        if label is None or (label not in self._labels and not self._is_label(label)):
+        if label is None or (label not in self._known and not self._is_label(label)):
             return f"the program has no task {label!r}"
+        self._known.add(label)
         if visit is None or attempt is None or visit < 1 or attempt < 1:
             return f"visit {visit} and attempt {attempt} are no numbers of a task"
         misplaced = None if event.at is None and self._run.loop is None else self._place(event.at)

@@ -224,9 +224,8 @@ def _rendered(frame: Frame, task: TaskProgram) -> effects.Driven[JsonObject]:
         bound = binding(value, frame.scope(task.label))
     except EvaluationError as wrong:
         raise EvaluationError(wrong.kind, f"input of task {task.label}: {wrong.message}") from None
-    names = frozenset(path[1] for path in value.paths if path[0] == "keychain" and len(path) > 1)
-    if names:
-        bound["keychain"] = yield from _secrets(names)
+    if value.secrets:
+        bound["keychain"] = yield from _secrets(value.secrets)
     rendered = value.render(bound)
     if not isinstance(rendered, dict):
         raise EvaluationError("template", f"input of task {task.label!r}: {not_a_mapping(rendered)}")
@@ -247,10 +246,9 @@ def _secrets(names: frozenset[str]) -> effects.Driven[JsonObject]:
 
 
 def _auth(frame: Frame, task: TaskProgram, auth: CompiledValue) -> effects.Driven[Json]:
-    bound = binding(auth, frame.scope(task.label))
-    names = frozenset(path[1] for path in auth.paths if path[0] == "keychain" and len(path) > 1)
-    if names:
-        bound["keychain"] = yield from _secrets(names)
+    bound = {} if auth.static else binding(auth, frame.scope(task.label))
+    if auth.secrets:
+        bound["keychain"] = yield from _secrets(auth.secrets)
     rendered: Json = auth.render(bound)
     return rendered
 

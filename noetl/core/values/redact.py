@@ -31,7 +31,7 @@ _SHORT_ESCAPES = str.maketrans({"+": "-", "/": "_"})
 class Redactor:
     """Knows the secret values of one execution and takes them out of whatever is to be kept."""
 
-    __slots__ = ("_encoded", "_in_json", "_numbers", "_shortest", "secrets", "spellings")
+    __slots__ = ("_encoded", "_in_json", "_learned", "_numbers", "_shortest", "secrets", "spellings")
 
     def __init__(self) -> None:
         self.secrets: tuple[str, ...] = ()
@@ -40,9 +40,13 @@ class Redactor:
         self._in_json: tuple[bytes, ...] | None = ()  # the spellings as JSON has them; None: it cannot
         self._numbers: frozenset[int | float] = frozenset()
         self._encoded: dict[str, re.Pattern[str]] = {}
+        self._learned: Mapping[str, object] | None = None  # at last: the tasks of a loop bring it again
 
     def learn(self, material: Mapping[str, object]) -> None:
-        """Remember the secret fields of a resolved keychain entry."""
+        """Remember the secret fields of a resolved keychain entry, which nobody changes."""
+        if material is self._learned:
+            return
+        self._learned = material
         values = list(_secret_values(material))
         new = {text for value in values if len(text := str(value)) >= MIN_CHARS} - set(self.secrets)
         if not new:

@@ -136,7 +136,7 @@ def compile_template(text: str) -> Template:
 class CompiledValue:
     """A value of a playbook with its templates compiled. What it gives is shared: not to be changed."""
 
-    __slots__ = ("_run", "names", "paths", "static", "value")
+    __slots__ = ("_run", "names", "paths", "secrets", "static", "value")
 
     def __init__(self, value: Value, where: tuple[str | int, ...] = ()) -> None:
         self.value = plain(value)
@@ -150,6 +150,7 @@ class CompiledValue:
             self._join([CompiledValue(item, (*where, key)) for key, item in value.items()])
         elif isinstance(value, list):
             self._join([CompiledValue(item, (*where, index)) for index, item in enumerate(value)])
+        self.secrets = frozenset(path[1] for path in self.paths if path[0] == "keychain" and len(path) > 1)
 
     def render(self, scope: Scope) -> Value:
         """The value with every template rendered; an error names the place and the path that is missing."""

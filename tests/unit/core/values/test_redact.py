@@ -171,3 +171,11 @@ def test_a_secret_that_json_cannot_say_is_masked():
     redactor.learn({"password": "half \ud800 of it"})
     assert redactor.clean(["it is half \ud800 of it"]) == ["it is ***"]
     assert redactor.clean(["it is whole"]) == ["it is whole"]
+
+
+def test_material_that_comes_again_adds_nothing_and_other_material_does():
+    redactor, first, other = Redactor(), {"token": "first-secret"}, {"token": "other-secret"}
+    for material in (first, first, other, first):
+        redactor.learn(material)
+    assert redactor.clean(["first-secret", "other-secret"]) == ["***", "***"]
+    assert set(redactor.secrets) == {"first-secret", "other-secret"}
