@@ -4,7 +4,15 @@ from collections.abc import Container, Iterable
 
 from noetl.dsl.diagnostic import Code, Mark
 from noetl.dsl.grammar import task
-from noetl.dsl.grammar.checker import MISSING_KEY, UNKNOWN_KEY, WRONG_TYPE, WRONG_VALUE, Checker
+from noetl.dsl.grammar.checker import (
+    CUT_TEXT,
+    MISSING_KEY,
+    UNKNOWN_KEY,
+    WRONG_TYPE,
+    WRONG_VALUE,
+    Checker,
+    is_cut_text,
+)
 from noetl.dsl.grammar.types import Key, Record, Tasks
 from noetl.dsl.nearest import did_you_mean, nearest
 from noetl.dsl.tool_kind import Kind
@@ -211,7 +219,8 @@ def _report_unknown_inputs(
         if guess in missing:
             missing.remove(guess)
         inputs = ", ".join(kind.inputs) or "none"
-        hint = f"did you mean '{guess}'?" if guess else f"inputs of {kind.name}: {inputs}"
+        others = CUT_TEXT if is_cut_text(values, key) else f"inputs of {kind.name}: {inputs}"
+        hint = f"did you mean '{guess}'?" if guess else others
         message = f"kind '{kind.name}' takes no input '{key}'"
         checker.report(UNKNOWN_INPUT, values.at_key(key), message, hint)
 

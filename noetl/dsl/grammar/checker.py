@@ -46,6 +46,7 @@ _MISSING: Mapping[str, Code] = {
 }
 _LISTS = {"next": NEXT_NOT_ROUTER, "a task's policy": POLICY_WITHOUT_RULES}
 
+CUT_TEXT = "put the text before it in quotes: a comma in { } begins another key"
 _GUESSED_MAX = 50  # unknown keys of one mapping for which the nearest known one is looked up
 
 Handler = Callable[["Checker", Json, Mark], None]
@@ -136,7 +137,9 @@ class Checker:
             if guess in missing:
                 missing.remove(guess)
             hint = f"did you mean '{guess}'?" if guess else f"known keys: {', '.join(keys)}"
-            if not guess and key in shape.advice:
+            if not guess and is_cut_text(node, key):
+                hint = CUT_TEXT
+            elif not guess and key in shape.advice:
                 hint = shape.advice[key]
                 lead = hint.removeprefix("write: ").partition(":")[0]
                 if lead in missing:
@@ -368,6 +371,11 @@ class Checker:
             page = f"{meaning}`noetl tools {kind}` explains every key of {_this(kind)}"
             hint = did_you_mean(value, choices(field), page) if isinstance(value, str) else page
             self.report(WRONG_TYPE, mark, f"{what} is {seen(value)}, but {problem}", hint)
+
+
+def is_cut_text(node: Map, key: str) -> bool:
+    """Whether a key is rather the rest of a text whose comma ended it."""
+    return node[key] is None and " " in key
 
 
 def _this(kind: str) -> str:

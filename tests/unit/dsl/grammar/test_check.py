@@ -550,6 +550,20 @@ def test_findings_of_the_whole_document_come_at_once():
     assert [(f.code, f.line) for f in found] == [("unknown-key", 5), ("unknown-kind", 6), ("unknown-key", 7)]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        headed(HEAD.replace("path: cases/case", "path: cases/case, description: Reads orders, asks first")),
+        doc("- {step: start, tool: {kind: noop, desc: Reads orders, and keeps them}}"),
+        doc("- {step: start, tool: {kind: file, input: {action: read, path: my, own file}}}"),
+    ],
+)
+def test_a_text_that_a_comma_has_cut_is_to_be_quoted(text):
+    """What agents and people write into braces most often."""
+    (found,) = [f for f in read(text).diagnostics if f.severity == "error"]
+    assert found.hint == "put the text before it in quotes: a comma in { } begins another key"
+
+
 @pytest.mark.parametrize("tree", [None, 5, "text", [], [1], True])
 def test_a_document_that_is_no_mapping_is_one_finding(tree):
     assert [finding.code for finding in check_shape(tree, KINDS)] == ["not-a-playbook"]
