@@ -7,11 +7,12 @@ project's folder with a small, clean environment, as programs of kind `shell` do
 
 `auth` names the credential of the database, `profile` the fields that are no secret, in the words of dbt's
 adapter, such as `{type: duckdb, path: shop.duckdb}` or `{type: snowflake, account: …, warehouse: …}`. For
-PostgreSQL the credential is a `url`, or `host`, `port`, `user`, `password` and `database`; for others its
-fields are those of the adapter. A profile made of both lives in a folder of the task's own, without any text
-in it: dbt takes them from its environment, where it knows secrets as such and masks them in what it says.
-With neither, the project's own `profiles.yml` is used. dbt 1.11 with DuckDB and PostgreSQL is tested here. A
-DuckDB of dbt that is newer than that of kind `duckdb` may write files which that one cannot read.
+PostgreSQL the credential is a `url` (or `value`), or `host`, `port`, `user`, `password` and `database`; for
+others its fields are those of the adapter. A profile made of both lives in a folder of the task's own,
+without any text in it: dbt takes them from its environment, where it knows secrets as such and masks them in
+what it says. With neither, the project's own `profiles.yml` is used. dbt 1.11 with DuckDB and PostgreSQL is
+tested here. A DuckDB of dbt that is newer than that of kind `duckdb` may write files which that one cannot
+read.
 
 Packages of the project are those that `dbt deps` has put into its folder. What dbt writes beside tables,
 such as compiled SQL, goes with the task. Never put a secret into `vars`: dbt shows and keeps them.

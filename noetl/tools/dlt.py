@@ -6,10 +6,10 @@ reference to them. `destination` is one of dlt's: `duckdb`, with `database` as i
 with the extra `dlt`; others, such as `bigquery`, `snowflake`, `clickhouse` and `filesystem`, need dlt's
 packages for them, go through the same door and are not tested here.
 
-`auth` names the credential of the destination: for a database a `url`, or `host`, `port`, `user`, `password`
-and `database`; for others the fields that dlt calls so. The fields of `source_auth` are what
-`dlt.secrets.value` stands for in arguments of the source. Both are handed over in memory; neither is written
-to a file.
+`auth` names the credential of the destination: for a database a `url` (or `value`), or `host`, `port`,
+`user`, `password` and `database`; for others the fields that dlt calls so. The fields of `source_auth` are
+what `dlt.secrets.value` stands for in arguments of the source. Both are handed over in memory; neither is
+written to a file.
 
 The pipeline runs in a process of its own, with no folder to keep: dlt's state and schema live in the
 destination and are read from there at the beginning, so that incremental loads go on where they ended,

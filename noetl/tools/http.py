@@ -14,8 +14,13 @@ a loopback, link-local, private or otherwise special address is error kind `netw
 `NOETL_ALLOW_NETWORKS` allows it. `noetl run` on your own machine allows loopback.
 
 With `auth: NAME` the request carries a bearer token, basic credentials or an API key from that secret; it
-is sent to the first host only, never to where a redirect leads. When it is answered 401 and the secret is
-one that is fetched, such as `oauth2`, a new token is asked for and the request sent once more.
+is sent to the first host only, never to where a redirect leads. The fields of the secret say which: `token`
+(or `value`); `username` and `password`; `value` with `header`, the name of its header, or with `param`, the
+name of its parameter, and perhaps a `prefix`. When it is answered 401 and the secret is one that is fetched,
+such as `oauth2`, a new token is asked for and the request sent once more. Digests are not spoken.
+
+A body is text where its type says so, as CSV, XML, YAML and JSON lines do. It is read in the charset that it
+names, else as UTF-8; what is none of it becomes U+FFFD, and `response: bytes` gives it as it came.
 
 With `spec: {idempotency: true}` the request carries an `Idempotency-Key` that stays the same when the engine
 has to repeat a call whose answer it never saw; 502 and 504 are a gateway's words for that. A worker that

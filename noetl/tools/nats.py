@@ -7,8 +7,8 @@ JSON; a reply that is JSON is parsed.
 `publish` waits for the stream's receipt when `stream: true`; a call that the engine has to repeat is then
 kept once, because its idempotency key is the message's id. `fetch` reads what a stream keeps, from the
 number `start` on, and answers `{messages, next}`; pass `next` as the next `start`. `kv_put` answers with a
-reference in `output.ref`. A key that is not there is error kind `not_found`; a request nobody answers is
-`no_responders`, retryable.
+reference in `output.ref`. Streams and buckets are those that are there; none is made. A key that is not there
+is error kind `not_found`; a request nobody answers is `no_responders`, retryable.
 
 Needs the extra `nats`.
 """

@@ -103,7 +103,7 @@ async def sftp(remote: RemoteFile, knobs: Knobs, context: ToolContext) -> object
             async with connection.start_sftp_client() as client:
                 return await _done(client, remote, raw, knobs, context)
         except (library.SFTPNoSuchFile, library.SFTPNoSuchPath):
-            raise Failed("not_found", f"there is no file {remote.path!r}", answered=True) from None
+            raise Failed("not_found", _missing(remote), answered=True) from None
         except library.SFTPError as problem:
             message = f"{remote.path!r}: {problem.reason or type(problem).__name__}"
             lost = isinstance(problem, library.SFTPConnectionLost | library.SFTPNoConnection)
@@ -112,9 +112,18 @@ async def sftp(remote: RemoteFile, knobs: Knobs, context: ToolContext) -> object
             raise Failed(kind, message, code=code, retryable=lost, answered=not lost) from None
 
 
+def _missing(remote: RemoteFile) -> str:
+    """What is not there: of a put it is the folder."""
+    if remote.action == "put":
+        folder = posixpath.dirname(remote.path) or "."
+        return f"there is no folder {folder!r} to put {posixpath.basename(remote.path)!r} into"
+    return f"there is no {'folder' if remote.action == 'list' else 'file'} {remote.path!r}"
+
+
 async def _raw(remote: RemoteFile, knobs: Knobs, context: ToolContext) -> bytes:
     given = RawContent(content=remote.content, path=remote.file, format=remote.format)
-    raw = await raw_bytes(given, posixpath.basename(remote.path), knobs.max_bytes, context)
+    name = posixpath.basename(remote.path)
+    raw = await raw_bytes(given, name, knobs.max_bytes, context, file="file")
     if len(raw) > knobs.max_bytes:
         raise Failed("too_large", f"it has {len(raw)} bytes; raise spec.max_bytes above {knobs.max_bytes}")
     return raw

@@ -2,12 +2,20 @@
 
 from dataclasses import replace
 
-from noetl.ports.call import Call
+from noetl.ports.call import Call, Secret
 
 POSTGRES_FIELDS = {
     "host": "host", "port": "port", "user": "user", "username": "user", "password": "password",
     "database": "database", "db_name": "database", "dbname": "database",
 }  # fmt: skip
+
+
+def address_of(secret: Secret) -> str | None:
+    """The whole address that a secret may be; one of a single text, as of the environment, is its `value`."""
+    for name in ("url", "dsn", "value"):
+        if isinstance(found := secret.get(name), str) and "://" in found:
+            return found
+    return None
 
 
 async def with_auth(call: Call, name: str | None) -> Call:

@@ -30,6 +30,8 @@ PORTS = {"none": 2375, "tls": 2376}
 HEADER = 8  # of a piece of a log: which output, three zeros, and its length
 PIECE = 64 * 1024
 
+NOT_RUNNABLE = "attempted to invoke a command that was not found"  # which Podman answers with 500
+
 
 @dataclass(frozen=True, slots=True)
 class Door:
@@ -93,7 +95,8 @@ class Engine:
         said = told.get("message") if isinstance(told, dict) else None
         message = f"{self.where}: {said or f'it answers with the status {status}'}"
         kind = "not_found" if status == 404 else "container"
-        return Failed(kind, message, code=str(status), retryable=status >= 500, answered=True)
+        again = status >= 500 and NOT_RUNNABLE not in message
+        return Failed(kind, message, code=str(status), retryable=again, answered=True)
 
 
 def _parsed(raw: bytes) -> Any:

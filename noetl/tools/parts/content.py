@@ -73,8 +73,11 @@ def csv_rows(file: TextIO) -> Iterator[Row]:
             if None in row:
                 raise Failed("format", f"line {reader.line_num} has more cells than there are names")
             yield to_json(row)
-    except (csv.Error, UnicodeDecodeError) as problem:
+    except csv.Error as problem:
         raise Failed("format", f"line {reader.line_num} is not CSV: {problem}") from None
+    except UnicodeDecodeError as problem:
+        told = f"after line {reader.line_num} the file is not UTF-8: {problem}"
+        raise Failed("format", told) from None
 
 
 def parquet_rows(file: BinaryIO, size: int) -> Iterator[Row]:

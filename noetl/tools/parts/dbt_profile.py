@@ -15,7 +15,7 @@ import msgspec
 from noetl.core.values.redact import SECRET_FIELDS
 from noetl.json_value import Json
 from noetl.ports.envelope import Failed
-from noetl.tools.parts.auth import POSTGRES_FIELDS
+from noetl.tools.parts.auth import POSTGRES_FIELDS, address_of
 from noetl.tools.parts.tool_context import ToolContext
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def write_profile(project: "Project", folder: str, context: ToolContext) -> dict
 
 def _connection(secret: Mapping[str, Json], given: Mapping[str, Json]) -> dict[str, Json]:
     """The fields of a credential in the words of the adapter."""
-    url = secret.get("url")
-    if isinstance(url, str) and url.partition("://")[0] in POSTGRES:
+    url = address_of(secret)
+    if url is not None and url.partition("://")[0] in POSTGRES:
         return {"type": "postgres", **_of_url(url)}
     if given.get("type", secret.get("type")) not in (None, "postgres"):
         return dict(secret)

@@ -12,7 +12,7 @@ from noetl.errors import MissingExtra
 from noetl.json_value import Json
 from noetl.ports.call import Call, Secret
 from noetl.ports.envelope import Failed
-from noetl.tools.parts.auth import POSTGRES_FIELDS
+from noetl.tools.parts.auth import POSTGRES_FIELDS, address_of
 from noetl.tools.parts.process import Place, Program, clean_environment, start
 from noetl.tools.parts.tool_context import ToolContext
 
@@ -54,7 +54,7 @@ def order_of(pipeline: "Pipeline", rows: Json, source_secret: Secret, context: T
 
 def destination_secret(secret: Mapping[str, Json]) -> dict[str, Json]:
     """A credential as dlt looks for it: the fields of a connection under its names, and each as it is."""
-    if isinstance(url := secret.get("url"), str):
+    if (url := address_of(secret)) is not None:
         scheme, _, rest = url.partition("://")
         return {"credentials": f"postgresql://{rest}" if scheme == "postgres" else url}
     return {**secret, "credentials": {NAMES.get(name, name): value for name, value in secret.items()}}

@@ -33,6 +33,11 @@ class Refused(OSError):
         )
 
 
+def may_be_found_later(problem: BaseException | None) -> bool:
+    """Whether nobody could say where a host is, as opposed to saying that there is none."""
+    return isinstance(problem, socket.gaierror) and problem.errno == socket.EAI_AGAIN
+
+
 async def reachable(url: str, network: Network) -> None:
     """Refuse an address that leads where playbooks may not go, for clients that resolve names themselves."""
     import asyncio
@@ -45,7 +50,9 @@ async def reachable(url: str, network: Network) -> None:
     try:
         addresses = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError as problem:
-        raise Failed("dns", f"the host {host!r} cannot be found: {problem.strerror}") from None
+        again = may_be_found_later(problem)
+        message = f"the host {host!r} cannot be found: {problem.strerror}"
+        raise Failed("dns", message, retryable=again) from None
     for address in (str(each[4][0]) for each in addresses):
         if not network.allows(address):
             raise Failed("network", Refused(host, address).sentence, code=class_of(address))

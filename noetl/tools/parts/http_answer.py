@@ -15,7 +15,7 @@ from noetl.json_value import Json
 from noetl.ports.call import CallPayloads
 from noetl.ports.envelope import Envelope, Failed, Reference, error
 from noetl.ports.values import ValueProblem, to_json
-from noetl.tools.parts.guard import Refused
+from noetl.tools.parts.guard import Refused, may_be_found_later
 from noetl.tools.parts.paths import errno_name
 
 if TYPE_CHECKING:
@@ -28,7 +28,10 @@ OPENING_BYTES = 8 * 1024  # more than is shown: secrets are taken out before it 
 RETRYABLE = frozenset({408, 425, 429, *range(500, 600)})
 UNANSWERED = frozenset({502, 504})
 """What a gateway says when it has seen no answer: the request may have been carried out behind it."""
-_TEXT_TYPES = ("text/", "application/xml", "application/javascript", "application/x-www-form-urlencoded")
+_TEXT_TYPES = (
+    "text/", "application/xml", "application/javascript", "application/x-www-form-urlencoded",
+    "application/x-ndjson", "application/jsonl", "application/csv", "application/yaml", "application/x-yaml",
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -205,8 +208,6 @@ def _text_or_base64(raw: bytes) -> str:
 
 def explain(problem: "ClientError | TimeoutError | OSError", url: str) -> Envelope:
     """An error envelope from what the client raised, with what we know about trying again."""
-    import socket
-
     import aiohttp
 
     def say(kind: str, what: str, *, code: str | None = None, retryable: bool = False) -> Envelope:
@@ -216,8 +217,7 @@ def explain(problem: "ClientError | TimeoutError | OSError", url: str) -> Envelo
         case aiohttp.ClientConnectorError(os_error=Refused() as refused):
             return say("network", refused.sentence, code=refused.address_class)
         case aiohttp.ClientConnectorDNSError():
-            cause = problem.os_error
-            again = isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_AGAIN
+            again = may_be_found_later(problem.os_error)
             return say("dns", f"the host {problem.host!r} cannot be found", retryable=again)
         case aiohttp.ClientSSLError():
             return say("tls", f"TLS failed ({problem})", code=type(problem.os_error).__name__)

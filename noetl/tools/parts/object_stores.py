@@ -183,7 +183,7 @@ def _entry(meta: "ObjectMeta") -> dict[str, Json]:
 
 
 def _first_line(problem: BaseException) -> str:
-    return str(problem).partition("\n")[0]
+    return str(problem).partition("\n")[0].removesuffix(': <?xml version="1.0" encoding="UTF-8"?>')
 
 
 def _failure(problem: BaseException, key: str) -> Failed:
@@ -197,5 +197,9 @@ def _failure(problem: BaseException, key: str) -> Failed:
         return Failed("auth", f"access to {key!r} was refused: {what}", answered=True)
     if isinstance(problem, ValueError):
         return Failed("input", f"{key!r} cannot be used as a key: {what}")
+    if "error sending request" in what:
+        return Failed("connect", f"the store cannot be reached: {what}", retryable=True)
+    if not key and "404 Not Found" in what:
+        return Failed("not_found", f"there is no such bucket: {what}", answered=True)
     retryable = isinstance(problem, errors.GenericError)
     return Failed("object", f"{key!r}: {what}", code=type(problem).__name__, retryable=retryable)

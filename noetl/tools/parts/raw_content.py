@@ -20,10 +20,12 @@ class RawContent(Input):
     format: Annotated[Format | None, doc("How a value is written; by default from the name.")] = None
 
 
-async def raw_bytes(given: RawContent, name: str, max_bytes: int, context: ToolContext) -> bytes:
-    """The bytes; Failed says what they cannot be had of."""
+async def raw_bytes(
+    given: RawContent, name: str, max_bytes: int, context: ToolContext, *, file: str = "path"
+) -> bytes:
+    """The bytes; Failed says what they cannot be had of. `file` is the input that names a file."""
     if (given.path is None) == (given.content is None):
-        raise Failed("input", f"{name!r} needs exactly one of content and path")
+        raise Failed("input", f"{name!r} needs exactly one of content and {file}")
     if given.path is not None:
         return await _of_file(given.path, max_bytes, context)
     stored = given.content if is_reference(given.content) and isinstance(given.content, dict) else None

@@ -12,7 +12,7 @@ from noetl.ports.call import Secret
 from noetl.ports.envelope import Failed
 from noetl.ports.network import Network, class_of
 from noetl.ports.tool import Input, Seconds, Spec, doc
-from noetl.tools.parts.guard import Refused
+from noetl.tools.parts.guard import Refused, may_be_found_later
 from noetl.tools.parts.tool_context import ToolContext
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ async def _reached(login: _Login, network: Network) -> socket.socket:
         found = await loop.getaddrinfo(login.host, login.port, type=socket.SOCK_STREAM)
     except OSError as problem:
         message = f"the host {login.host!r} cannot be found: {problem.strerror}"
-        raise Failed("dns", message, retryable=True) from None
+        raise Failed("dns", message, retryable=may_be_found_later(problem)) from None
     allowed = [each for each in found if network.allows(str(each[4][0]))]
     if not allowed:
         address = str(found[0][4][0])

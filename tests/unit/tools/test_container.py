@@ -261,6 +261,11 @@ async def test_what_cannot_be_done_says_why_and_leaves_nothing(start, engine, gi
     assert await asyncio.to_thread(engine.names) == []
 
 
+async def test_a_program_that_is_not_in_the_image_is_not_tried_again(start):
+    error = (await start(["/no/such"]))["error"]
+    assert (error["kind"], error["retryable"]) == ("container", False), error
+
+
 async def test_a_socket_is_reached_where_this_machine_may_be(start):
     error = (await start("true", network_policy=PUBLIC_ONLY))["error"]
     assert (error["kind"], error["code"]) == ("network", "loopback")

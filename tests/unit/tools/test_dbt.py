@@ -192,8 +192,9 @@ async def test_only_the_structure_of_a_profile_is_in_its_file(dbt, tmp_path: Pat
     assert said[-1] == "700"
 
 
-async def test_an_address_is_a_credential_for_postgresql(dbt, tmp_path: Path, secrets):
-    secrets["warehouse"] = {"url": f"postgres://ada%40x:{CANARY}%21@db.example.com:5433/shop?sslmode=require"}
+@pytest.mark.parametrize("field", ["url", "dsn", "value"])
+async def test_an_address_is_a_credential_for_postgresql(dbt, tmp_path: Path, secrets, field):
+    secrets["warehouse"] = {field: f"postgres://ada%40x:{CANARY}%21@db.example.com:5433/shop?sslmode=require"}
     program = tmp_path / "spy"
     program.write_text('#!/bin/sh\ncat "$HOME/profiles.yml"; echo; env; kill -9 $$\n')
     program.chmod(program.stat().st_mode | stat.S_IXUSR)

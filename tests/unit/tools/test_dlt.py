@@ -11,6 +11,8 @@ import asyncpg
 import duckdb
 import pytest
 
+from noetl.tools.parts.dlt_order import destination_secret
+
 LONG = 100.0
 CANARY = "t0ken-canary"
 SHOP = """
@@ -102,6 +104,11 @@ async def test_rows_become_tables_and_a_repeated_call_adds_nothing(load, query):
     assert query("select id from shop_dataset.sale order by id") == [(1,), (2,)]
     await load(data=[{"id": 3, "price": 3.5}], table="sale", idempotency_key="two")
     assert query("select id, price from shop_dataset.sale order by id")[1:] == [(2, None), (3, 3.5)]
+
+
+@pytest.mark.parametrize("field", ["url", "dsn", "value"])
+def test_a_credential_of_one_text_is_an_address(field):
+    assert destination_secret({field: "postgres://a@h/d"}) == {"credentials": "postgresql://a@h/d"}
 
 
 async def test_an_incremental_source_goes_on_where_it_ended_on_any_worker(use, database, secrets, tmp_path):

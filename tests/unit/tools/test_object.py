@@ -72,7 +72,7 @@ async def test_a_store_that_cannot_be_reached_is_retryable(use, secrets):
         "access_key_id": "a", "secret_access_key": "b", "region": "x", "endpoint": "http://127.0.0.1:1",
     }  # fmt: skip
     output = await use("object", {"action": "get", "store": "s3://bucket", "key": "a"}, auth_name="s3")
-    assert output["error"]["kind"] == "object"
+    assert output["error"]["kind"] == "connect"
     assert output["error"]["retryable"] is True
 
 

@@ -90,6 +90,14 @@ async def test_a_large_object_goes_into_the_result_store_and_back_by_reference(s
     assert small["status"] == "ok"
 
 
+async def test_a_store_that_is_away_and_a_bucket_that_is_not_there_are_told_apart(s3, use, secrets):
+    missing = await use("object", {"action": "list", "store": "s3://no-such-bucket"}, auth_name="s3")
+    assert (missing["error"]["kind"], missing["error"]["retryable"]) == ("not_found", False), missing
+    secrets["s3"] = {**secrets["s3"], "endpoint": "http://127.0.0.1:1"}
+    away = (await s3("get", key="a"))["error"]
+    assert (away["kind"], away["retryable"]) == ("connect", True), away
+
+
 async def test_a_key_that_is_not_accepted_is_an_auth_error(s3, secrets):
     secrets["s3"] = {**secrets["s3"], "secret_access_key": "canary-wrong"}
     output = await s3("put", key="a", content="x")

@@ -106,10 +106,10 @@ async def test_a_file_is_deleted_once(move, there):
     ("action", "name", "more", "kind", "says"),
     [
         ("get", "gone.txt", {}, "not_found", "gone.txt"),
-        ("list", "gone", {}, "not_found", "gone"),
-        ("put", "gone/a.txt", {"content": "a"}, "not_found", "gone/a.txt"),
+        ("list", "gone", {}, "not_found", "there is no folder"),
+        ("put", "gone/a.txt", {"content": "a"}, "not_found", "gone' to put 'a.txt' into"),
         ("delete", "", {}, "sftp", "ailure"),
-        ("put", "a.txt", {}, "input", "exactly one of content and path"),
+        ("put", "a.txt", {}, "input", "exactly one of content and file"),
         ("put", "a.txt", {"file": "/etc/passwd"}, "path", "outside the allowed folders"),
         ("get", "a\0b", {}, "input", "not a path"),
     ],
