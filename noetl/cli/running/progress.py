@@ -208,7 +208,7 @@ class Progress:
         loop = self._of(event).loop
         if loop is not None and event.at and event.at.rfind("[") == 0:
             loop.failed += 1
-            loop.error = loop.error or explain_text.error(data.get("error"))
+            loop.error = loop.error or explain_text.error_and_body(data.get("error"))
 
     def _handed_back(self, event: Event, data: EventFields) -> None:
         loop = self._of(event).loop

@@ -1,6 +1,6 @@
 """How a run ended, for a person: the tally, the task that failed and its input, what to do next."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -57,6 +57,8 @@ def tally(counts: Mapping[str, int], paint: Paint = PLAIN) -> str:
     if counts["iterations"]:
         of_these = f" ({paint(f'{number(failed)} failed', 'warning')})" if failed else ""
         parts.append(counted(counts["iterations"], "iteration") + of_these)
+    elif failed:  # of an execution that this one goes on from
+        parts.append(f"{paint(counted(failed, 'failed iteration'), 'warning')} kept")
     return ", ".join([*parts, counted(counts["events"], "event")])
 
 
@@ -92,21 +94,30 @@ def error_lines(error: Mapping[str, Json], execution_id: str, paint: Paint) -> l
     return lines + _tried([why, *ways_on(error, execution_id)], paint)
 
 
-def ways_on(error: Mapping[str, Json], execution_id: str) -> list[str]:
-    """The commands that go on from a failure."""
+def ways_on(error: Mapping[str, Json], execution_id: str, flawed: Sequence[str] = ()) -> list[str]:
+    """The commands that go on from a failure; `flawed`: the loops that went on without some iterations."""
     step, server = error.get("step"), server_flag()
     retry = f"noetl execution retry {execution_id}{server}"
     if not step or error["kind"] == "cancelled":
         return [retry]
     fixed = f"noetl execution rerun {execution_id} --from {step} --playbook FILE{server}"
-    return [retry, f"{fixed}  # the playbook, corrected"]
+    loops = [
+        f"noetl execution retry {execution_id} --step {name}{server}  # its failed iterations too"
+        for name in flawed
+    ]
+    return [*loops, retry, f"{fixed}  # the playbook, corrected"]
 
 
-def next_lines(result: ExecutionAnswer, paint: Paint = PLAIN) -> list[str]:
-    """What can be done next with an execution that failed or is under way."""
+def next_lines(
+    result: ExecutionAnswer, paint: Paint = PLAIN, flawed: Sequence[str] | None = None
+) -> list[str]:
+    """What can be done next with an execution that failed or is under way; `flawed`: loops, where known."""
     execution_id, status, server = result["execution_id"], result["status"], server_flag()
     if status == "failed" and result["error"] is not None:
-        return _tried(ways_on(result["error"], execution_id), paint)
+        ways = ways_on(result["error"], execution_id, flawed or ())
+        if flawed is None and result["counts"]["failed_iterations"]:
+            ways.insert(0, f"noetl execution why {execution_id}{server}  # which iterations failed, and why")
+        return _tried(ways, paint)
     if status != "running":
         return []
     follow = f"noetl execution logs --follow {execution_id}{server}"

@@ -71,18 +71,21 @@ def _with_failed_iterations(past: LogHistory) -> set[str]:
     raise Conflict(f"execution {name} completed; there is nothing to retry", hint=hint)
 
 
-def _first_run(past: LogHistory, step: str) -> str:
+def _first_run(past: LogHistory, step: str, *, retries: bool = False) -> str:
     for run_id, run in past.runs.items():
         if run.step == step:
             return run_id
+    name, origin = past.state.execution_id, past.state.retry_of
+    if origin is not None and step in past.base.get("steps", {}):
+        message = f"step {step!r} did not run in execution {name}, which kept it of execution {origin}"
+        again = f"noetl execution rerun {origin} --from {step}"
+        raise NotFound(message, hint=f"noetl execution retry {origin} --step {step}" if retries else again)
     ran = ", ".join(dict.fromkeys(run.step for run in past.runs.values()))
-    raise NotFound(
-        f"step {step!r} never ran in execution {past.state.execution_id}", hint=f"these steps ran: {ran}"
-    )
+    raise NotFound(f"step {step!r} never ran in execution {name}", hint=f"these steps ran: {ran}")
 
 
 def _latest_unsuccessful(past: LogHistory, step: str) -> str:
-    _first_run(past, step)
+    _first_run(past, step, retries=True)
     run_id, run = [(run_id, run) for run_id, run in past.runs.items() if run.step == step][-1]
     if run.ended == "step.failed" or run.failed_iterations:
         return run_id

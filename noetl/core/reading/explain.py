@@ -226,14 +226,17 @@ class _Story:
     def _ended(self, seq: int, event: Event, data: event_data.RunEnded) -> None:
         self._tell_repeated(event)
         output = data.get("output") or {}
-        counts = explain_text.loop(output.get("loop"))
+        loop = output.get("loop")
+        counts = explain_text.loop(loop)
+        failed = loop["failed"] if loop and event.name != "step.failed" else 0
+        flawed = {"failed_iterations": failed} if failed else {}
         if event.name == "step.failed":
             text = explain_text.failed(data.get("error")) + (f" ({counts})" if counts else "")
         else:
             text = "ended well" + (f": {counts}" if counts else "")
         if data.get("left_out"):
             text += f"; not set, because a value was missing: {', '.join(data['left_out'])}"
-        self.say(seq, "step", text, event, error=data.get("error"))
+        self.say(seq, "step", text, event, error=data.get("error"), **flawed)
 
     def _routed(self, seq: int, event: Event, data: event_data.Routed) -> None:
         if "error" in data:

@@ -13,6 +13,7 @@ from noetl.dsl.yaml.one_line import shortened
 
 SHOWN_CHARS = 80
 SAID_CHARS = 400
+BODY_CHARS = 200
 _encode = msgspec.json.encode
 
 
@@ -68,6 +69,12 @@ def error(item: Mapping[str, Any] | None) -> str:
         return "no error was given"
     kind, message = item.get("kind", "error"), str(item.get("message", "no message"))
     return message if message.startswith(f"{kind}: ") else f"{kind}: {message}"
+
+
+def error_and_body(item: Mapping[str, Any] | None) -> str:
+    """An error with the beginning of what was answered, on one line."""
+    body = " ".join(str(((item or {}).get("details") or {}).get("body") or "").split())
+    return f"{error(item)}: {shortened(body, BODY_CHARS)}" if body else error(item)
 
 
 def details(item: Mapping[str, Any] | None) -> list[tuple[str, list[str]]]:

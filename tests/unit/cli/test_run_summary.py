@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from noetl.cli.running.progress import Progress
-from noetl.cli.running.run_summary import error_lines, flawed_lines, next_lines, tally_lines
+from noetl.cli.running.run_summary import error_lines, flawed_lines, next_lines, tally, tally_lines
 from noetl.cli.terminal import Paint
 from noetl.core.event import Event
 
@@ -38,7 +38,7 @@ def test_iterations_that_failed_are_told_with_the_first_error_and_how_to_run_the
             None,
             None,
             None,
-            {"error": {"kind": "http", "message": f"no {n}"}},
+            {"error": {"kind": "http", "message": f"no {n}", "details": {"body": "who\n are you?"}}},
         )
         for n in (1, 0)
     )
@@ -46,7 +46,7 @@ def test_iterations_that_failed_are_told_with_the_first_error_and_how_to_run_the
     began = Event("step.scheduled", 1, "s", "load.1", data={"step": "load", "tokens": ["t"], "total": 4})
     progress.receive(1, [began, first, second, Event("loop.done", 2, "s", "load.1")])
     result: Any = {"execution_id": "e1", "status": status}
-    said = "  failed  load, 2 of 4 iterations, the first: http: no 1"
+    said = "  failed  load, 2 of 4 iterations, the first: http: no 1: who are you?"
     assert flawed_lines(progress.flawed(), result, Paint(False)) == [said, *more]
 
 
@@ -74,7 +74,25 @@ def test_what_can_be_done_next_is_said_of_what_failed_and_what_runs(
     status: str, step: str | None, commands: list[str]
 ) -> None:
     error = {"kind": "http", "message": "no", "step": step} if status == "failed" else None
-    result: Any = {"execution_id": "e1", "status": status, "error": error}
+    result: Any = {"execution_id": "e1", "status": status, "error": error, "counts": {"failed_iterations": 0}}
     heads = ["  = try: ", *["         "] * len(commands)]
     said = [f"{head}noetl execution {command}" for head, command in zip(heads, commands, strict=False)]
     assert next_lines(result) == said
+
+
+def test_an_execution_that_failed_after_iterations_had_is_gone_on_with_from_those_too() -> None:
+    error = {"kind": "python", "message": "nothing came", "step": "report"}
+    result: Any = {
+        "execution_id": "e1",
+        "status": "failed",
+        "error": error,
+        "counts": {"failed_iterations": 3},
+    }
+    known = next_lines(result, flawed=["load"])
+    assert known[0] == "  = try: noetl execution retry e1 --step load  # its failed iterations too"
+    assert next_lines(result)[0] == "  = try: noetl execution why e1  # which iterations failed, and why"
+
+
+def test_failed_iterations_that_an_execution_kept_are_in_its_tally() -> None:
+    kept = {**COUNTS, "iterations": 0, "failed_iterations": 3}
+    assert tally(kept) == "1 step, 0 tasks, 3 failed iterations kept, 6 events"

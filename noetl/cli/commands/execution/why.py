@@ -31,7 +31,9 @@ async def command(execution: str, step: str | None, as_json: bool) -> None:
         emit_json(explanation)
         return
     _tell(explanation)
-    for line in [] if interrupted else next_lines(result, Paint(colourful(sys.stderr))):
+    flawed = [reason["step"] for reason in explanation["reasons"] if reason["facts"].get("failed_iterations")]
+    steps = [name for name in dict.fromkeys(flawed) if name is not None]
+    for line in [] if interrupted else next_lines(result, Paint(colourful(sys.stderr)), steps):
         note(line)
 
 

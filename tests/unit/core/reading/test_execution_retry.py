@@ -252,6 +252,9 @@ async def test_failed_iterations_that_a_retry_keeps_are_still_counted(tmp_path, 
         assert (done.status, done.result["counts"]["failed_iterations"]) == ("completed", 2)
         with pytest.raises(Conflict, match=f"are of execution {failed.execution_id}"):
             await retried(made, done)
+        with pytest.raises(NotFound, match=f"kept it of execution {failed.execution_id}") as refused:
+            await retried(made, done, "load")
+        assert f"noetl execution retry {failed.execution_id} --step load" in str(refused.value.hint)
     assert calls(payload) == ["end"]
 
 
