@@ -3,13 +3,13 @@
 Nothing is sent here, and no whole log is read: one that is told of may be long.
 """
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from noetl.control.log_rows import events_of, stored_result
+from noetl.control.notices import TEXT_LENGTH, told_error
 from noetl.control.recovery import newest_state
 from noetl.control.refused_ticks import Refused
 from noetl.control.stuck_executions import WORDS, stuck_of
@@ -21,11 +21,17 @@ from noetl.json_value import JsonObject
 from noetl.ports.notification import Delivery, NotificationMessage
 from noetl.ports.store import Store, Summary
 
-TEXT_LENGTH = 1000  # of an error's text
 STEPS_MOST = 3  # that are named of those that wait or run
-BODY_LENGTH = 300  # of what an address answered
 ROWS_MOST = 200  # that are looked through for the first iteration that failed
-_CODE_LINE = re.compile(r'^ *File "[^"]*", line (\d+)', re.MULTILINE)
+_VERBS = {
+    "failed": "failed",
+    "completed": "completed",
+    "stuck": "is stuck",
+    "waiting": "is waiting",
+    "step.done": "ended well",
+    "loop.done": "ended well",
+    "step.failed": "failed",
+}
 PageOf = Callable[[str], str | None]  # the address of an execution's page, where there are pages
 
 
@@ -103,7 +109,7 @@ async def _first_iteration(store: Store, execution_id: str) -> str:
     for row in await store.rows(execution_id, 1, ROWS_MOST):
         for event in events_of(row):
             if event.name == "loop.iteration.failed":
-                error = explain_text.error((event.data or {}).get("error"))[:TEXT_LENGTH]
+                error = explain_text.error_and_body((event.data or {}).get("error"))[:TEXT_LENGTH]
                 return f", the first: {error} (step {step_of(event.run or '')})"
     return ""
 
@@ -126,54 +132,35 @@ def _add_execution(message: NotificationMessage, summary: Summary) -> None:
     message.counts, message.duration_ms = result["counts"], result["duration_ms"]
     failures = [failure["error"] for failure in result["failures"] if not failure["answered"]]
     error = result["error"] or next(iter(failures), None)
-    message.error = _first_error(error) if error is not None else None
+    message.error = told_error(error) if error is not None else None
 
 
 def _add_detail(message: NotificationMessage, delivery: Delivery) -> None:
     """What the event itself says: of a step, and of one that is late."""
     detail: dict[str, Any] = msgspec.json.decode(delivery.detail) if delivery.detail else {}
     message.step = detail.get("step")
-    if detail.get("error") is not None:
-        message.error = _first_error(detail["error"])
+    if message.step is not None:  # how the step ended, whatever became of the execution
+        message.error = detail.get("error")
     if "expected_ms" in detail:
         message.expected_ms = detail["expected_ms"]
 
 
-def _first_error(error: dict[str, Any]) -> JsonObject:
-    """What went wrong and where; of an answer its beginning, of a traceback the last line of the author's."""
-    details: dict[str, Any] = error.get("details") or {}
-    lines = _CODE_LINE.findall(str(details.get("traceback") or ""))
-    known = {
-        "task": error.get("task") if error.get("task") != f"{error.get('step')}_task" else None,
-        "iteration": error.get("iteration"),
-        "line": int(lines[-1]) if lines else None,
-        "body": str(details.get("body") or "")[:BODY_LENGTH] or None,
-    }
-    return {
-        "kind": error.get("kind"),
-        "message": str(error.get("message") or "")[:TEXT_LENGTH],
-        "step": error.get("step"),
-        **{name: value for name, value in known.items() if value is not None},
-    }
-
-
-def _error_words(error: JsonObject) -> str:
+def _error_words(error: JsonObject, *, but: str | None = None) -> str:
     names = ("step", "task", "iteration", "line")
-    place = ", ".join(f"{name} {error[name]}" for name in names if error.get(name) is not None)
+    known = [(name, error[name]) for name in names if error.get(name) is not None]
+    place = ", ".join(f"{name} {value}" for name, value in known if (name, value) != ("step", but))
     body = f": {error['body']}" if error.get("body") else ""
     return f"{error['kind']}: {error['message']}{body}" + (f" ({place})" if place else "")
 
 
 def _sentence(message: NotificationMessage) -> str:
-    verbs = {"failed": "failed", "completed": "completed", "stuck": "is stuck", "waiting": "is waiting"}
-    what = (
-        f"step {message.step}: {message.event}" if message.step else verbs.get(message.event, message.event)
-    )
+    what = f"step {message.step} " if message.step else ""
+    what += _VERBS.get(message.event, message.event)
     if message.event == "late":
         what = f"is late: it should have taken {(message.expected_ms or 0) / 1000:g} s"
     text = f"{message.path} {what}"
     if message.error is not None and message.event not in ("completed", "waiting"):
-        text += f": {_error_words(message.error)}"
+        text += f": {_error_words(message.error, but=message.step)}"
     failed = (message.counts or {}).get("failed_iterations")
     if message.event in ("completed", "failed") and failed:
         before = "; before it " if message.event == "failed" else ", "

@@ -84,7 +84,7 @@ def _answers(refused: Mapping[str, tuple[int, bytes]]) -> Mapping[str, str]:
 
 def _nobody(account: MailAccount, refused: Mapping[str, str]) -> str:
     told = "; ".join(f"{recipient}: {answer}" for recipient, answer in refused.items())
-    return f"{account.host} does not take the mail for anybody: {told[: 3 * ANSWER_CHARS]}"
+    return f"{account.host} does not take mail for {told[: 3 * ANSWER_CHARS]}"
 
 
 def _text(answer: bytes | str) -> str:

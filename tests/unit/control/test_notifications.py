@@ -164,7 +164,7 @@ async def test_a_mail_that_some_do_not_take_is_sent_again_to_them_alone(made: Em
         await made.front.put_notification(ask(target="mail:gone@example.com, a@example.com", auth="smtp"))
         await run(made)
         [delivery] = await told(made, state="failed")
-        assert str(delivery.error).endswith("the mail for anybody: gone@example.com: 550 nobody here")
+        assert str(delivery.error).endswith("does not take mail for gone@example.com: 550 nobody here")
         assert server.recipients == [["a@example.com"]]
         server.refused.clear()
         assert (await made.front.redeliver(delivery.id)).state == "delivered"
@@ -426,10 +426,27 @@ async def test_a_step_tells_whom_it_names_how_it_ended(made: Embedded, receiver:
         "step.failed",
         "greet",
     )
-    error = {"kind": "python", "message": "ZeroDivisionError: division by zero", "step": "greet"}
+    error = {"kind": "python", "message": "ZeroDivisionError: division by zero", "step": "greet", "line": 1}
     assert call.json["error"] == error
-    assert call.json["text"].startswith("tests/fails step greet: step.failed: python: ZeroDivisionError")
+    assert (
+        call.json["text"]
+        == "tests/fails step greet failed: python: ZeroDivisionError: division by zero (line 1)"
+    )
     assert delivery_facts(delivery)["step"] == "greet"
+
+
+async def test_a_step_that_ended_well_is_told_without_the_error_of_its_execution(
+    made: Embedded, receiver: Receiver
+) -> None:
+    await made.front.put_notification(ask("billing", target=f"webhook:{receiver.url}/x", occasions=[]))
+    emit = "spec: {policy: {emit: {events: [step.done], to: [billing]}}}"
+    first = (
+        f"workflow:\n  - {{step: first, {emit}, tool: {{kind: noop}}, next: {{arcs: [{{step: greet}}]}}}}\n"
+    )
+    await run(made, FAILS.replace("workflow:\n", first, 1))
+    await told(made)
+    [call] = receiver.calls
+    assert (call.json["text"], call.json["error"]) == ("tests/fails step first ended well", None)
 
 
 WAITS_LONG = """
