@@ -58,7 +58,8 @@ class ObjectWatch:
         except BackendError:
             raise
         except NoetlError as error:
-            _LOG.warning("trigger %s could not look at %s: %s", trigger.name, source, error.message)
+            if error.message != trigger.last_error:
+                _LOG.warning("trigger %s could not look at %s: %s", trigger.name, source, error.message)
             await self._store.note_firing(trigger.name, None, error.message)
         await self._store.note_listing(trigger.name, self._holder, listing)
 

@@ -161,7 +161,7 @@ async def list_triggers(as_json: bool) -> None:
     empty = "no triggers; make one with: noetl trigger add NAME PATH --webhook"
     emit_list(
         triggers,
-        lambda trigger: f"{trigger.name:<{width}}  {trigger_words(trigger)}{_paused(trigger)}",
+        lambda trigger: f"{trigger.name:<{width}}  {trigger_words(trigger)}{_standing(trigger)}",
         fields=trigger_facts,
         empty=empty,
         as_json=as_json,
@@ -242,6 +242,10 @@ def _arrival_line(arrival: "Arrival") -> str:
 
 def _paused(trigger: "Trigger") -> str:
     return "" if trigger.enabled else "  (paused)"
+
+
+def _standing(trigger: "Trigger") -> str:
+    return _paused(trigger) + (f"  failed last: {trigger.last_error}" if trigger.last_error else "")
 
 
 def trigger_words(trigger: "Trigger") -> str:

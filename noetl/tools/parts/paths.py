@@ -19,7 +19,8 @@ def inside(call: Call, path: str) -> str:
     roots = [os.path.realpath(root) for root in call.roots or (call.work_dir,)]
     if any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in roots):
         return real
-    raise Failed("path", f"{path!r} leads to {real}, outside the allowed folders: {', '.join(roots)}")
+    allowed = f"outside the allowed folders: {', '.join(roots)}; NOETL_ROOTS names others"
+    raise Failed("path", f"{path!r} leads to {real}, {allowed}")
 
 
 def relative_path(call: Call, real: str) -> str:

@@ -154,7 +154,7 @@ async def test_another_place_begins_anew(made: Embedded, inbox: Path, tmp_path: 
 
 
 async def test_a_place_that_cannot_be_listed_is_said_and_forgets_nothing(
-    made: Embedded, inbox: Path, monkeypatch: pytest.MonkeyPatch
+    made: Embedded, inbox: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     put(inbox, "a")
     await made.front.put_trigger(ask(inbox, existing=True))
@@ -162,6 +162,8 @@ async def test_a_place_that_cannot_be_listed_is_said_and_forgets_nothing(
     monkeypatch.setattr(object_watch, "LISTED_MOST", 1)
     put(inbox, "b")
     assert await keys(made) == ["a"]
+    assert await keys(made) == ["a"]
+    assert caplog.text.count("trigger t could not look at") == 1  # each look is not a line
     assert "more than 1 objects" in ((await made.front.trigger("t")).last_error or "")
     monkeypatch.setattr(object_watch, "LISTED_MOST", 10)
     assert await keys(made) == ["a", "b"]
