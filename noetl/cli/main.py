@@ -60,6 +60,17 @@ ALIASES = {"lint": "validate", "exec": "execution"}
 ELSEWHERE = {
     "apply": "register",
     "deploy": "register",
+    "start": "server start",
+    "stop": "server stop",
+    "execute": "run PATH",
+    "query": "tools postgres",
+    "playbook": "catalog list",
+    "playbooks": "catalog list",
+    "secret": "credential",
+    "notify": "notification",
+    "login": "context add",
+    "config": "doctor",
+    "version": "--version",
     "up": "server start",
     "ps": "execution list",
     "list": "execution list",
@@ -74,6 +85,12 @@ ELSEWHERE = {
             *("retry", "show", "signal", "watch", "why"),
         )
     },
+}
+
+# Options of other programs -> what is said here.
+OPTIONS_ELSEWHERE = {
+    **dict.fromkeys(("-f", "--file"), "name the file without an option"),
+    **dict.fromkeys(("--payload", "--param", "--workload"), "give --set KEY=VALUE or --input FILE"),
 }
 
 ABOUT = "durable workflows as playbooks; not the program that the package index has under this name"
@@ -180,6 +197,8 @@ def _report_usage(error: click.ClickException) -> int:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "noetl"
     message = error.format_message()
+    if isinstance(error, click.NoSuchOption) and error.option_name in OPTIONS_ELSEWHERE:
+        message = f"{message.rstrip('.')}; {OPTIONS_ELSEWHERE[error.option_name]}"
     failure("usage", message[:1].lower() + message[1:].rstrip("."), f"{path} --help", verb="try")
     return EXIT_USAGE
 

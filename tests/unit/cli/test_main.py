@@ -89,6 +89,17 @@ def test_every_command_has_help_and_a_page(name: str, root: Path, capsys) -> Non
     [
         (["validat"], "there is no command 'validat'; did you mean 'validate'?", "noetl --help"),
         (["zzz"], "there is no command 'zzz'", "noetl --help"),
+        (["execute", "a/b"], "there is no command 'execute'; did you mean 'noetl run PATH'?", "noetl --help"),
+        (
+            ["exec", "stop", "@last"],
+            "there is no command 'execution stop'; did you mean 'noetl execution cancel'?",
+            "noetl exec --help",
+        ),
+        (
+            ["register", "playbook", "-f", "x.yaml"],
+            "no such option '-f'; name the file without an option",
+            "noetl register --help",
+        ),
         (["validate"], "missing argument 'FILE...'", "noetl validate --help"),
         (["validate", "--formt", "x"], "no such option '--formt'", "noetl validate --help"),
         (["--zzz"], "no such option '--zzz'", "noetl --help"),

@@ -1,5 +1,7 @@
 """`noetl execution`: one file per subcommand; each takes an execution's id, its beginning, or `@last`."""
 
+from typing import ClassVar
+
 import click
 
 from noetl.cli.command_classes import LazyGroup
@@ -30,6 +32,14 @@ class Executions(LazyGroup):
     package = "noetl.cli.commands.execution."
     lines = SUBCOMMANDS
     prefix = "execution "
+    elsewhere: ClassVar = {
+        **dict.fromkeys(("stop", "kill", "abort", "terminate", "end"), "execution cancel"),
+        **dict.fromkeys(("describe", "status", "get", "inspect"), "execution show"),
+        **dict.fromkeys(("start", "run", "create"), "run"),
+        "history": "execution events",
+        "restart": "execution retry",
+        "delete": "db gc",
+    }
 
 
 @click.command("execution", cls=Executions)
