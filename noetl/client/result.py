@@ -115,8 +115,12 @@ class Result:
 
     def polars(self) -> "polars.DataFrame":
         """The rows as a polars frame."""
-        frame = _library("polars").from_dicts
-        return cast("polars.DataFrame", frame(self.rows(), infer_schema_length=None))
+        frame = _library("polars").DataFrame
+        rows = self.rows()
+        try:
+            return cast("polars.DataFrame", frame(rows, infer_schema_length=None))
+        except Exception as error:  # of a library whose own errors have no common class
+            raise _unfit("a polars frame", error) from error
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Mapping[str, str]:
         from noetl.client.display import result_bundle
@@ -164,14 +168,30 @@ def arrow_of(rows: list[dict[str, Json]]) -> "arro3.core.Table":
         raise RequestError("there are no rows, so an Arrow table would have no columns")
     arrow = _library("arro3.io", "parquet")
     lines = msgspec.json.Encoder().encode_lines(rows)
+    columns = list(dict.fromkeys(name for row in rows for name in row))
     try:
         batches = arrow.read_json(io.BytesIO(lines), arrow.infer_json_schema(io.BytesIO(lines)))
-        columns = list(dict.fromkeys(name for row in rows for name in row))
-        return cast("arro3.core.Table", batches.read_all().select(columns))
+        table = cast("arro3.core.Table", batches.read_all().select(columns))
     except Exception as error:  # of a library whose own errors have no common class
-        message = f"the rows do not fit into an Arrow table: {error}"
-        hint = "a column has values of one type; .rows() has them as they are"
-        raise RequestError(message, hint=hint) from error
+        raise _unfit("an Arrow table", error) from error
+    floats = _library("arro3.core", "parquet").DataType.is_floating
+    for name in columns:
+        if floats(table.schema.field(name).type):
+            _check_exact(name, rows)
+    return table
+
+
+def _check_exact(name: str, rows: list[dict[str, Json]]) -> None:
+    """Integers beyond those of 64 bits are read as floats, which round them."""
+    for row in rows:
+        value = row.get(name)
+        if isinstance(value, int) and int(float(value)) != value:
+            raise _unfit("an Arrow table", f"'{name}' has {value}, which a column of floats would round")
+
+
+def _unfit(what: str, problem: object) -> RequestError:
+    hint = "a column has values of one type; .rows() has them as they are"
+    return RequestError(f"the rows do not fit into {what}: {problem}", hint=hint)
 
 
 def _library(name: str, extra: str | None = None) -> Any:

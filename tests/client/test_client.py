@@ -350,6 +350,28 @@ def test_what_a_playbook_wrote_is_escaped_in_a_notebook(client: noetl.Client, tm
     assert "&lt;script&gt;" in page
 
 
+def _result(output: Any) -> noetl.Result:
+    fields: Any = {}
+    return noetl.Result(fields, output)
+
+
+def test_no_rows_are_empty_frames() -> None:
+    assert _result([]).polars().shape == (0, 0)
+    assert _result([]).pandas().empty
+
+
+@pytest.mark.parametrize("rows", [[{"id": 2**70 + 1}], [{"id": 2**53 + 1}, {"id": 0.5}]])
+def test_an_integer_that_arrow_would_round_is_refused(rows: list[dict[str, float]]) -> None:
+    with pytest.raises(RequestError, match=r"'id' has \d+, which a column of floats would round"):
+        _result(rows).arrow()
+    assert _result([{"id": 2**53 + 1}]).arrow().num_rows == 1
+
+
+def test_rows_that_a_frame_cannot_hold_are_an_error_of_ours() -> None:
+    with pytest.raises(RequestError, match="do not fit into a polars frame"):
+        _result([{"id": 2**200}]).polars()
+
+
 FORKED = """
 import os, sys, noetl
 client = noetl.Client(sys.argv[1])
