@@ -32,6 +32,11 @@ answer has the rows of the last statement that returned any; with several statem
 then `null` and `output.ref` says where they are. A text that creates a procedure, function, trigger or event
 of MySQL is one statement, whatever semicolons are in it.
 
+Many rows in one statement are a list of which the database makes a table, as MySQL and MariaDB do:
+`insert into sale select * from json_table(:rows, '$[*]' columns (id int path '$.id', item text path
+'$.item')) as t`; `where id in (select …)` of such a table takes a list too. From files and other databases
+[`transfer`](transfer.md) moves them.
+
 `:idempotency_key` in the text is the key of this call: it stays the same when the engine has to repeat a call
 whose answer it never saw, so that `insert ignore` on it happens once.
 

@@ -59,6 +59,7 @@ async def test_rounds_and_branches(item: str, output: list[Any], tmp_path) -> No
 async def test_more_rounds_than_max_is_an_error_of_kind_limit(item: str, rounds: int, tmp_path) -> None:
     ran = await run(tmp_path, pipeline(item))
     assert (ran.status, ran.error["kind"]) == ("failed", "limit")
+    assert "raise 'max' ('max_pages' of a paginate) of '" in ran.error["message"]
     assert len(ran.named("task.done", task_label=item[7:8] + ".inc")) == rounds
 
 

@@ -91,7 +91,14 @@ def _count_visit(frame: Frame, task: TaskProgram) -> None:
         most = _rendered_limit(frame, task)
     frame.passed[task.label] = frame.passed.get(task.label, 0) + 1
     if frame.passed[task.label] > most:
-        raise EvaluationError("limit", f"task {task.label!r} was passed more than {most} times")
+        told = f"task {task.label!r} was passed more than {most} times; if it is not an endless loop"
+        raise EvaluationError("limit", f"{told}, raise {_bound_of(task.label)}")
+
+
+def _bound_of(label: str) -> str:
+    """What an author raises; a label with a dot is of a task that an item was expanded to."""
+    item = label.rpartition(".")[0]
+    return f"'max' ('max_pages' of a paginate) of {item!r}" if item else "its spec.limits.max_visits"
 
 
 def _rendered_limit(frame: Frame, task: TaskProgram) -> int:

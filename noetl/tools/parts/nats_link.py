@@ -172,7 +172,9 @@ def failed(problem: "Error | TimeoutError", what: str) -> Failed:
     match problem:
         case js.KeyNotFoundError() | js.KeyDeletedError() | js.NoKeysError() | js.ObjectNotFoundError():
             return Failed("not_found", f"{what} is not there", answered=True)
-        case js.ObjectDeletedError() | js.BucketNotFoundError() | js.NotFoundError():
+        case js.BucketNotFoundError():
+            return Failed("not_found", f"{what} is not there; make it with NATS' own tools", answered=True)
+        case js.ObjectDeletedError() | js.NotFoundError():
             return Failed("not_found", f"{what} is not there", answered=True)
         case js.KeyWrongLastSequenceError() | js.ObjectAlreadyExists():
             return Failed("exists", f"{what} is there already", answered=True)

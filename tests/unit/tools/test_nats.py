@@ -143,6 +143,11 @@ async def test_what_cannot_be_done_says_why(bus, values, kind):
     assert (await bus(**values))["error"]["kind"] == kind
 
 
+async def test_a_bucket_that_is_not_there_is_named_with_what_makes_one(bus):
+    error = (await bus("kv_put", bucket="nowhere", key="a", value=1))["error"]
+    assert error["message"] == "the bucket nowhere is not there; make it with NATS' own tools"
+
+
 async def test_a_server_that_is_not_there_is_retryable(use, secrets):
     secrets["bus"] = {"servers": ["nats://127.0.0.1:9"], "user": "u", "password": "canary-pw"}
     output = await use("nats", {"action": "publish", "subject": "a"}, auth_name="bus")
