@@ -106,6 +106,7 @@ class DirectLink(WorkerLink):
         """Wait while there is a connection to a server, by whichever address."""
         while (existing := self._connections.get(server)) is not None:
             await asyncio.shield(existing.lost)
+            self._forget(server, existing)  # by now; without waiting, if it was lost a moment ago
 
     async def _connect(self, url: str, address: ServerAddress) -> str:
         """Connect to the server at an address; its name."""

@@ -223,6 +223,23 @@ async def test_two_addresses_that_lead_to_one_server_at_the_same_time_leave_one_
         await link.close()
 
 
+async def test_who_comes_in_the_moment_in_which_a_link_is_lost_does_not_stand_still(
+    world: DirectWorld,
+) -> None:
+    """Another address of that server is dialled before the loop has told that the link is lost."""
+    met = asyncio.Event()
+    link = DirectLink([world.url], "default", "w", bearer(1))
+    link.on_connected = met.set
+    link.open()
+    try:
+        await asyncio.wait_for(met.wait(), LONG)
+        link._connections["server"].connection_lost(None)
+        await link._until_lost("server")
+        assert link._connections == {}
+    finally:
+        await link.close()
+
+
 async def test_a_server_that_is_not_reached_where_it_says_is_asked_for_elsewhere() -> None:
     """Behind one address for all: whoever answers says whether it is the one."""
     async with direct_world() as one:
