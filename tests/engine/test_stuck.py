@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from noetl import __version__
 from noetl.control import engine as engine_module
 from noetl.control.front.stuck import release
 from noetl.control.log_rows import encode_message
@@ -60,6 +61,8 @@ async def test_an_execution_whose_decision_fails_is_stuck_alone_and_explained(tm
         why = await made.front.why(bad)
         assert why["status"] == "stuck"
         assert "stuck since" in why["summary"]
+        met = f"(met by {made.engine.owner}, noetl {__version__})"
+        assert why["reasons"][0]["text"].endswith(met)
         assert f"release {bad}; or end it: noetl execution cancel {bad}" in why["reasons"][1]["text"]
         assert made.engine.running() == (good,)
         await control(made, good, "signal", name="go")

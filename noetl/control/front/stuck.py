@@ -84,7 +84,9 @@ def _reasons(execution_id: str, why: Stuck, seq: int) -> list[Reason]:
         )
     )
     return [
-        Reason(seq, "stuck", f"{WORDS[why.reason]}: {why.error}", facts=facts),
+        Reason(
+            seq, "stuck", f"{WORDS[why.reason]}: {why.error} (met by {why.server}, {why.engine})", facts=facts
+        ),
         Reason(seq, "stuck", advice),
     ]
 
