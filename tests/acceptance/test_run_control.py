@@ -2,6 +2,7 @@
 
 import json
 import signal
+from functools import partial
 
 import pytest
 
@@ -19,6 +20,14 @@ HOLD = playbook("""
 - step: hold
   tool: {kind: wait, input: {signal: go}}
   set: {ctx.got: "{{ output.data }}"}
+""")
+
+ROUNDS = playbook("""
+- step: round
+  spec: {continue: {after_events: 10}}
+  tool: {kind: wait, input: {signal: go}}
+  set: {ctx.n: "{{ (ctx.n | default(0)) + 1 }}"}
+  next: {arcs: [{step: round, when: "{{ event.ok and ctx.n < 3 }}"}]}
 """)
 
 
@@ -85,6 +94,29 @@ def test_a_signal_that_nothing_waits_for_is_kept_and_said_so(noetl, holding):
     awaited = noetl("execution", "signal", "@last", "go", "--payload", "{n: 1}")
     assert (awaited.returncode, "nothing waits" in awaited.stderr) == (0, False)
     assert holding.wait().returncode == 0
+
+
+def listed(noetl):
+    """How all executions stand, the newest first."""
+    printed = noetl("execution", "list", "--continued", "--json").stdout
+    return ["continued" if row["continued_as"] else row["status"] for row in json.loads(printed or "[]")]
+
+
+def test_what_went_on_as_another_is_not_said_to_wait_for_nothing(noetl, write):
+    """Its signals may be sent to the id that it had at first."""
+    running = Process(noetl, "run", write("rounds.yaml", ROUNDS), "--json")
+    eventually(lambda: listed(noetl) == ["waiting"], "the wait")
+    first = events(noetl)[0]["execution_id"]
+    for gone in (1, 2):
+        sent = noetl("execution", "signal", first, "go")
+        assert (sent.returncode, "nothing waits" in sent.stderr) == (0, False)
+        eventually(
+            partial(lambda gone: listed(noetl) == ["waiting"] + gone * ["continued"], gone), "the next"
+        )
+    early = noetl("execution", "signal", first, "og")
+    assert "nothing waits for og yet, so it is kept; it waits for: go\n" in early.stderr
+    assert noetl("execution", "signal", first, "go").returncode == 0
+    assert json.loads(running.wait().stdout)["ctx"] == {"n": 3}
 
 
 def test_a_run_is_watched_from_another_process(noetl, working):

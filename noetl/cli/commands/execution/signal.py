@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from noetl.ports.front import Front
 
 NAMED = 5  # of the signals that are waited for
+WAIT_S = 1.0  # to be told of the last of a chain
 
 
 @click.command("signal", cls=Command)
@@ -40,7 +41,10 @@ async def _waited_for(front: "Front", execution_id: str) -> dict[str, str | None
     from noetl.errors import NoetlError
 
     try:
-        runs = (await front.state(execution_id))["runs"]
+        standing = await front.execution(execution_id)
+        if standing["continued_as"] is not None:  # the last of them is what runs
+            standing = await front.execution(execution_id, wait_s=WAIT_S)
+        runs = (await front.state(standing["execution_id"]))["runs"]
     except NoetlError:  # it is stuck, say; the signal itself says what is wrong
         return None
     waits = [wait["for"] for run in runs for wait in run["waiting"]]
