@@ -80,7 +80,7 @@ class StoredPayloads:
         """The outputs of a pack and its size; its key, made from its content, is how it is verified."""
         body = await self._results.read(key)
         if hashlib.sha256(body).hexdigest()[:32] != key.rpartition("/")[2]:
-            raise InvariantViolation(f"the payload {key} is damaged")
+            raise _damage(key, "not what its name was made from")
         values: list[Json] = msgspec.json.decode(body)
         return values, len(body)
 
@@ -95,7 +95,13 @@ def _place(ref: Reference) -> tuple[str, dict[str, Any]]:
 
 def _verify(key: str, meta: Mapping[str, Any], sha256: str) -> None:
     if meta.get("sha256", sha256) != sha256:
-        raise InvariantViolation(f"the payload {key} does not have the checksum its reference names")
+        raise _damage(key, "its checksum is not the one that its reference names")
+
+
+def _damage(key: str, what: str) -> InvariantViolation:
+    execution_id = key.partition("/")[0]
+    hint = f"bring it back from a copy, or make it anew: noetl execution rerun {execution_id} --from STEP"
+    return InvariantViolation(f"the payload {key} is damaged: {what}", hint=hint)
 
 
 def _scan(content_type: str | None, wanted: Wanted) -> Scan:

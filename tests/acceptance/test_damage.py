@@ -127,6 +127,11 @@ def test_a_payload_that_was_cut_short_is_told_where_it_is_read(noetl: Noetl, kil
     assert payloads
     for file in payloads:
         file.write_bytes(file.read_bytes()[:100])
+    looked = noetl("render", "{{ large.data.text }}", "--at", killed)
+    assert "is damaged: its checksum" in looked.stderr, looked.stderr
+    assert (
+        f"= fix: bring it back from a copy, or make it anew: noetl execution rerun {killed}" in looked.stderr
+    )
     resumed = Process(noetl, "execution", "resume", killed, "--json")
     eventually(lambda: noetl("execution", "signal", killed, "go").returncode == 0, "the signal")
     done = resumed.wait()
