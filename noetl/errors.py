@@ -68,6 +68,15 @@ class NotFound(RequestError):
     code = "not-found"
 
 
+class UnknownPlaybook(NotFound):
+    """There is no playbook with that path; `near` may have been meant, of which not everybody may hear."""
+
+    def __init__(self, path: str = "", near: str | None = None) -> None:
+        self.path, self.near = path, near
+        hint = f"did you mean '{near}'?" if near else "noetl catalog list"
+        super().__init__(f"there is no playbook with the path '{path}'", hint=hint)
+
+
 class Denied(RequestError):
     """Whoever asks is not known, or may not ask for that."""
 

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 from fastapi import Request
 
-from noetl.errors import NotFound
+from noetl.errors import NoetlError, NotFound, UnknownPlaybook
 from noetl.ports.answers import ExecutionAnswer
 from noetl.server.problem import Problem
 
@@ -80,6 +80,13 @@ def require_path(request: Request, path: str, what: str) -> None:
     """Refuse a playbook outside the sender's prefixes as if it were not there."""
     if not who_asks(request).sees(path):
         raise NotFound(f"there is no {what}")
+
+
+def as_seen(request: Request, error: NoetlError) -> NoetlError:
+    """An error that names no path outside the sender's prefixes as the one that may have been meant."""
+    if isinstance(error, UnknownPlaybook) and error.near and not who_asks(request).sees(error.near):
+        return UnknownPlaybook(error.path)
+    return error
 
 
 def require_everywhere(request: Request) -> None:

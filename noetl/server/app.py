@@ -6,9 +6,10 @@ from fastapi import FastAPI, Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from noetl.errors import NotFound
+from noetl.errors import NotFound, UnknownPlaybook
 from noetl.ports.front import ServedFront
 from noetl.server import problem
+from noetl.server.access import as_seen
 from noetl.server.assets import Assets
 from noetl.server.closing import Closing, OutOfTime
 from noetl.server.gate import ABOVE_PAGES, ASSETS, PAGES, Gate
@@ -38,6 +39,7 @@ def create_app(front: ServedFront, options: Options) -> FastAPI:
     app.state.mcp_calls = mcp.Calls()
     app.state.closing = Closing()  # set when the server stops: streams end then
     problem.install(app)
+    app.add_exception_handler(UnknownPlaybook, _unknown_playbook)
     for router in ROUTERS:
         app.include_router(router)
     app.router.routes.append(Route("/api/openapi.json", _document, include_in_schema=False))
@@ -49,6 +51,11 @@ def create_app(front: ServedFront, options: Options) -> FastAPI:
     app.state.gate, app.state.doorkeeper, app.state.meter = gate, gate.doorkeeper, Meter(options)
     app.middleware_stack = Record(gate, app.state.meter)
     return app
+
+
+async def _unknown_playbook(request: Request, error: Exception) -> Response:
+    assert isinstance(error, UnknownPlaybook)
+    return problem.of_error(as_seen(request, error))
 
 
 async def _document(request: Request) -> Response:

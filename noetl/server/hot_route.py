@@ -8,6 +8,7 @@ from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from noetl.errors import NoetlError
+from noetl.server.access import as_seen
 from noetl.server.problem import Problem, of_bug, of_error, of_problem
 from noetl.server.route_spec import Guarded
 
@@ -33,10 +34,11 @@ class HotRoute:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["route"], scope["endpoint"], scope["path_params"] = self._route, self._route.endpoint, {}
+        request = Request(scope, receive, send)
         try:
-            response = await self._handler(Request(scope, receive, send))
+            response = await self._handler(request)
         except Problem as refused:
             response = of_problem(refused)
         except NoetlError as error:
-            response = of_error(error)
+            response = of_error(as_seen(request, error))
         await response(scope, receive, send)

@@ -44,7 +44,7 @@ from noetl.core.state import Fragment, State
 from noetl.core.values.nesting import TOO_DEEP, is_too_deep
 from noetl.dsl.effective_spec import LIMITS
 from noetl.dsl.nearest import nearest
-from noetl.errors import BackendError, Conflict, NotFound, RequestError
+from noetl.errors import BackendError, Conflict, NotFound, RequestError, UnknownPlaybook
 from noetl.json_value import Json, JsonObject
 from noetl.ports import answers
 from noetl.ports.front import (
@@ -146,9 +146,7 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
         if versions:
             numbers = ", ".join(str(entry.version) for entry in versions)
             return NotFound(f"'{path}' has no version {version}", hint=f"its versions: {numbers}")
-        near = nearest(path, [entry.path for entry in await self._store.playbooks()])
-        hint = f"did you mean '{near}'?" if near else "noetl catalog list"
-        return NotFound(f"there is no playbook with the path '{path}'", hint=hint)
+        return UnknownPlaybook(path, nearest(path, [entry.path for entry in await self._store.playbooks()]))
 
     async def delete_playbook(self, path: str, version: int | None = None) -> int:
         await self.playbook(path, version)

@@ -5,8 +5,8 @@ needs the scope `read`, which the door of the conversation asks for.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 from fastapi import Request
@@ -14,7 +14,7 @@ from fastapi import Request
 from noetl.core.event import Event, EventEnvelope
 from noetl.core.message import Control
 from noetl.dsl.diagnostic import Diagnostic
-from noetl.errors import RequestError
+from noetl.errors import RequestError, UnknownPlaybook
 from noetl.json_value import Json
 from noetl.mcp.product import ToolFront
 from noetl.mcp.session import ToolRequest
@@ -24,7 +24,7 @@ from noetl.ports import answers
 from noetl.ports.front import Ask, Started
 from noetl.ports.mcp_protocol import Message
 from noetl.ports.store import Find, Listed, PlaybookText
-from noetl.server.access import require, require_execution, require_path, who_asks
+from noetl.server.access import as_seen, require, require_execution, require_path, who_asks
 from noetl.server.problem import PROBLEMS, Problem
 from noetl.server.reply import front_of, options_of
 from noetl.server.routes.catalog import check_text, require_text
@@ -49,13 +49,22 @@ class AgentFront:
 
     async def playbook(self, path: str, version: int | None = None) -> PlaybookText:
         require_path(self._request, path, f"playbook {path!r}")
-        return await self._front.playbook(path, version)
+        with self._seen():
+            return await self._front.playbook(path, version)
 
     async def start(self, ask: Ask) -> Started:
         require(self._request, "run")
         await require_ask(self._request, ask)
         ask.by, ask.idempotency_key = self._by, own_key(self._request, ask.idempotency_key)
-        return await self._front.start(ask)
+        with self._seen():
+            return await self._front.start(ask)
+
+    @contextmanager
+    def _seen(self) -> Iterator[None]:
+        try:
+            yield
+        except UnknownPlaybook as error:
+            raise as_seen(self._request, error) from None
 
     async def _steer(self, execution_id: str) -> None:
         require(self._request, "run")

@@ -256,6 +256,20 @@ async def test_the_own_prefix_sees_its_own(case: Case) -> None:
         assert case.execution_id in listed.text
 
 
+async def test_a_misspelt_path_is_corrected_to_what_the_token_may_see_alone(case: Case) -> None:
+    auth = {"Authorization": f"Bearer {await case.token('run', prefixes=('testz',))}"}
+    answers = [
+        await case.server.client.post("/api/v1/executions", headers=auth, json={"path": "testz/hello"}),
+        await case.server.client.get("/api/v1/catalog/testz/hello", headers=auth),
+    ]
+    for answer in answers:
+        assert answer.status_code in (403, 404), answer.text
+        assert "tests/hello" not in answer.text
+    auth = {"Authorization": f"Bearer {await case.token('read', prefixes=('tests',))}"}
+    seen = await case.server.client.get("/api/v1/catalog/tests/helo", headers=auth)
+    assert "did you mean 'tests/hello'?" in seen.text
+
+
 async def test_home_of_a_limited_token_counts_what_it_sees_and_nothing_else(case: Case) -> None:
     other = HELLO.replace("tests/hello", "elsewhere/hello")
     front, ended = case.server.made.front, list[str]()

@@ -143,6 +143,14 @@ async def test_every_text_that_agents_are_given_as_an_example_is_valid(tmp_path:
         assert [one["uriTemplate"] for one in templates] == ["noetl://docs/errors/{code}.md"]
 
 
+async def test_an_agent_hears_of_no_path_beyond_its_own_by_a_misspelt_one(tmp_path: Path) -> None:
+    async with with_tokens(tmp_path) as (server, client):
+        await server.made.front.register(HELLO, by="test")
+        for prefix, corrected in (("testz", False), ("tests", True)):
+            told = await (await client(["run"], [prefix])).call("run", path=f"{prefix}/helo")
+            assert ("tests/hello" in str(told)) == corrected, told
+
+
 async def test_a_token_brings_the_tools_that_it_may_call_and_the_others_are_not_there(tmp_path: Path) -> None:
     async with with_tokens(tmp_path) as (server, client):
         assert sorted(await (await client(["read"])).tools()) == sorted(READ)
