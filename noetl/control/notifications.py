@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from noetl.control.deliveries import Deliveries
-from noetl.control.schedules import FindAsked, check_name, put_in_place
+from noetl.control.named_rows import put_named
+from noetl.control.schedules import FindAsked, check_name
 from noetl.dsl.nearest import nearest
 from noetl.errors import Conflict, NotFound, RequestError
 from noetl.ports.front import Ask
@@ -57,7 +58,7 @@ class NotificationBook:
         put, find, existing = self._store.put_notification, self._store.notification, None
         with suppress(NotFound):
             existing = await find(ask.name)
-        if not await put_in_place(put, find, notification, existing, new=new):
+        if not await put_named(put, find, notification, existing, new=new):
             message = f"there is a notification '{ask.name}' already"
             raise Conflict(message, hint=f"choose another name, or: noetl notification edit {ask.name}")
         return await self._store.notification(ask.name)

@@ -7,10 +7,10 @@ servers one does it. Starting what was decided is the tick runner's.
 import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, TypeVar
 
 import msgspec
 
+from noetl.control.named_rows import put_named
 from noetl.control.tick_decision import decide_ticks, skipped_words
 from noetl.control.tick_runner import StartAsked, Tell, TickRunner
 from noetl.control.ticks import coming_ticks, next_tick, zone
@@ -34,33 +34,6 @@ AT_ONCE = 100
 ROUNDS = 100  # ticks of one schedule that are decided before others have their turn
 OLDER_CATCH_UPS = {"one": "latest", "skip": "none"}  # as earlier releases say it
 FindAsked = Callable[[Ask], Awaitable[object]]
-
-
-class Named(Protocol):
-    """What is kept under a name, for a path."""
-
-    name: str
-    path: str
-
-
-NamedT = TypeVar("NamedT", bound=Named)
-
-
-async def put_in_place(
-    put: Callable[..., Awaitable[bool]],
-    find: Callable[[str], Awaitable[NamedT]],
-    item: NamedT,
-    existing: NamedT | None,
-    *,
-    new: bool,
-) -> bool:
-    """Keep something under its name in the place of what was there when whoever asks was let do so.
-
-    False when it is to be new, or was made by another since, for another path.
-    """
-    if await put(item, new=new or existing is None):
-        return True
-    return not new and (await find(item.name)).path == item.path and await put(item)
 
 
 def check_name(name: str, what: str) -> None:
@@ -94,7 +67,7 @@ class ScheduleBook:
         following = _following(schedule, existing)
         schedule.next_at = following if schedule.enabled else None
         put, find = self._store.put_schedule, self._store.schedule
-        if not await put_in_place(put, find, schedule, existing, new=new):
+        if not await put_named(put, find, schedule, existing, new=new):
             message = f"there is a schedule '{ask.name}' already"
             raise Conflict(message, hint="choose another name, or delete that one")
         return await self._store.schedule(ask.name)

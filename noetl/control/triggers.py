@@ -11,8 +11,9 @@ from typing import Protocol
 import msgspec
 
 from noetl.control.firings import Firings
+from noetl.control.named_rows import put_named
 from noetl.control.object_watch import ObjectWatch
-from noetl.control.schedules import FindAsked, put_in_place
+from noetl.control.schedules import FindAsked
 from noetl.control.tick_runner import StartAsked
 from noetl.control.trigger_check import check_trigger
 from noetl.control.trigger_filter import passes
@@ -71,7 +72,7 @@ class TriggerBook:
         if ask.kind == "nats":
             trigger.queue = ask.queue or f"noetl-trigger-{ask.name}"
         put, find = self._store.put_trigger, self._store.trigger
-        if not await put_in_place(put, find, trigger, existing, new=new):
+        if not await put_named(put, find, trigger, existing, new=new):
             message = f"there is a trigger '{ask.name}' already"
             raise Conflict(message, hint="choose another name, or delete that one")
         if secret is not None:

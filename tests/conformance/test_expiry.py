@@ -82,6 +82,14 @@ async def test_a_retry_that_refers_to_nothing_begins_all_the_same_and_is_not_cut
     assert sorted(await store.delete([*everyone, again], 20)) == [*everyone, again]
 
 
+async def test_what_is_given_up_is_told_in_whatever_order_it_is_asked_for(store: Store) -> None:
+    everyone = await family(store)
+    assert sorted(await store.expire(everyone, 5)) == everyone
+    again = await retry(store, 4, 1)
+    assert list(await store.expire([again, eid(1)], 10)) == [eid(1)]
+    assert list(await store.expire([eid(1), again], 10)) == [eid(1)]
+
+
 async def test_what_was_removed_is_not_gone_on_from(store: Store) -> None:
     everyone = await family(store)
     assert sorted(await store.delete(everyone, 5)) == everyone

@@ -1,4 +1,4 @@
-"""The clock on the wall. Whoever only reckons with moments is handed it, and never reads one itself."""
+"""The clock of this machine. What computes with moments gets it as an argument, and reads no clock itself."""
 
 import time
 

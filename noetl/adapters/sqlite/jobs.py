@@ -198,20 +198,18 @@ def trim(
 
 def expire(connection: apsw.Connection, execution_ids: Sequence[str], before: int, now: int) -> list[str]:
     """Give up the payloads of families that were over at a moment, each as a whole."""
-    expired: dict[str, bool] = {}
+    asked: set[str] = set()  # each family is asked for once
     for execution_id in execution_ids:
-        for _, given_up in (
-            fetch(connection, sql.KEPT, (execution_id,)) if execution_id not in expired else ()
-        ):
-            family = (
-                []
-                if given_up
-                else [store.Outline(*row) for row in fetch(connection, sql.FAMILY, (execution_id,))]
-            )
-            over = store.family_over(family, before)
-            expired |= {execution_id: bool(given_up)} | {member.execution_id: over for member in family}
-            connection.executemany(sql.EXPIRE, [(now, member.execution_id) for member in family if over])
-    return [execution_id for execution_id in execution_ids if expired.get(execution_id)]
+        if execution_id not in asked and not _is_expired(connection, execution_id):
+            family = [store.Outline(*row) for row in fetch(connection, sql.FAMILY, (execution_id,))]
+            asked.update(member.execution_id for member in family)
+            if store.family_over(family, before):
+                connection.executemany(sql.EXPIRE, [(now, member.execution_id) for member in family])
+    return [execution_id for execution_id in execution_ids if _is_expired(connection, execution_id)]
+
+
+def _is_expired(connection: apsw.Connection, execution_id: str) -> bool:
+    return any(given_up for _, given_up in fetch(connection, sql.KEPT, (execution_id,)))
 
 
 def delete(connection: apsw.Connection, execution_ids: Sequence[str], before: int, now: int) -> list[str]:

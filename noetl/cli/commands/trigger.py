@@ -9,11 +9,12 @@ from noetl.cli import options
 from noetl.cli.command_classes import Group
 from noetl.cli.commands.trigger_edit import edit, pause, resume
 from noetl.cli.connection.caller import caller
+from noetl.cli.formats.trigger_text import batch_of, trigger_words
 from noetl.cli.terminal import emit, emit_json, emit_list, note, width_of
 
 if TYPE_CHECKING:
     from noetl.ports.arrival import Arrival
-    from noetl.ports.schedule import Trigger, TriggerBatch
+    from noetl.ports.schedule import Trigger
 
 SHOWN = 120  # characters of what arrived
 Kind = Literal["webhook", "nats", "playbook", "object"]
@@ -223,15 +224,6 @@ async def delete(name: str) -> None:
     note(f"deleted {name}")
 
 
-def batch_of(text: str) -> "TriggerBatch":
-    from noetl.ports.schedule import TriggerBatch
-
-    most, slash, within = text.partition("/")
-    if not slash or not most.isascii() or not most.isdigit() or len(most) > 9:
-        raise click.UsageError(f"--batch is '{text[:80]}'; write how many, / and a span, as in 100/5s")
-    return TriggerBatch(int(most), within)
-
-
 def _arrival_line(arrival: "Arrival") -> str:
     from noetl.core.event import iso
 
@@ -246,18 +238,3 @@ def _paused(trigger: "Trigger") -> str:
 
 def _standing(trigger: "Trigger") -> str:
     return _paused(trigger) + (f"  failed last: {trigger.last_error}" if trigger.last_error else "")
-
-
-def trigger_words(trigger: "Trigger") -> str:
-    from noetl.ports.schedule import HOOKS
-
-    version = f" v{trigger.version}" if trigger.version is not None else ""
-    source = f"NATS {trigger.subject}"
-    if trigger.kind == "webhook":
-        source = f"POST {HOOKS}{trigger.name}"
-    elif trigger.kind == "object":
-        source = f"objects in {trigger.source} every {trigger.every}"
-    elif trigger.kind == "playbook":
-        named = (" and " if trigger.match == "all" else " or ").join(trigger.after)
-        source = f"{' or '.join(trigger.on)}: {named}"
-    return f"{source} starts {trigger.path}{version}"

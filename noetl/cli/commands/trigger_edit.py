@@ -8,6 +8,7 @@ import click
 from noetl.cli import options
 from noetl.cli.command_classes import Command
 from noetl.cli.connection.caller import caller
+from noetl.cli.formats.trigger_text import batch_of, trigger_words
 from noetl.cli.terminal import emit_json, note
 
 if TYPE_CHECKING:
@@ -66,7 +67,6 @@ async def edit(
     **start: Unpack[options.WorkloadChoices],
 ) -> None:
     """Change a trigger in place: what is not given stays. A workload is replaced as a whole."""
-    from noetl.cli.commands.trigger import batch_of, trigger_words
     from noetl.ports.schedule import trigger_facts
 
     given = {

@@ -122,7 +122,7 @@ class Program:
         """Input is small and kept in memory anyway: there is nothing to pause."""
 
     def resume_writing(self) -> None:
-        """See pause_writing."""
+        """Nothing was paused."""
 
     def feed(self, data: bytes, *, end: bool = False) -> None:
         """Give it input; with `end`, it gets no more."""
