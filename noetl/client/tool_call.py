@@ -35,8 +35,12 @@ def call_tool(
     made = _named(tool) if isinstance(tool, str) else tool_of(tool)
     if made is None:
         raise RequestError(f"{tool!r} is no tool", hint="put @noetl.tool above the function")
+    if made.run is None:
+        message = f"kind '{made.kind.name}' is carried out by the engine, not by a tool"
+        raise RequestError(message, hint="noetl.run() runs a playbook that uses it")
     payloads = StoredPayloads(MemoryResults(lambda: 0), NO_EXECUTION)
-    call = Call(payloads, Resources(), "test", "test", made.kind.name, attempt, idempotency_key)
+    resources = Resources()
+    call = Call(payloads, resources, "test", "test", made.kind.name, attempt, idempotency_key)
     given = {name: from_python(value, name) for name, value in (values or {}).items()}
     call.auth = None if auth is None else {name: from_python(value, name) for name, value in auth.items()}
     call.output = _Lines(log)
@@ -44,6 +48,7 @@ def call_tool(
     try:
         return thread.run(_answer(made, given, call))
     finally:
+        thread.run(resources.close())
         thread.close()
 
 

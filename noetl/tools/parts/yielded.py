@@ -1,9 +1,10 @@
 """What a generator under `@noetl.tool` yields: held while it is little, stored as it comes when it is not."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import islice
+from time import monotonic
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from noetl.tools.parts.own_thread import OwnThread
 from noetl.tools.parts.sql import hold_bytes
 from noetl.tools.parts.tool_context import Answer
 
-AT_ONCE = 100  # items that a thread is asked for
+AT_ONCE, AT_ONCE_S = 100, 0.1  # items that a thread is asked for, and how long it may gather them
 PART_BYTES = 64 * 1024
 
 
@@ -44,6 +45,16 @@ async def _lines(held: list[Json], rest: AsyncIterator[object]) -> AsyncIterator
     yield part
 
 
+def _take(items: Iterator[object], some: list[object]) -> bool:
+    """Gather some; whether there may be more. Not for long, since nobody may wait for them any more."""
+    until = monotonic() + AT_ONCE_S
+    for item in islice(items, AT_ONCE):
+        some.append(item)
+        if monotonic() > until:
+            return True
+    return len(some) == AT_ONCE
+
+
 async def in_thread(
     items: Generator[Any, Any, Any], thread: OwnThread, raised: Callable[[Exception], Exception]
 ) -> AsyncGenerator[object]:
@@ -51,12 +62,12 @@ async def in_thread(
     try:
         while True:
             some: list[object] = []
-            _, problem = await thread.outcome(partial(some.extend, islice(items, AT_ONCE)))
+            more, problem = await thread.outcome(partial(_take, items, some))
             for item in some:
                 yield item
             if problem is not None:
                 raise raised(problem)
-            if len(some) < AT_ONCE:
+            if not more:
                 return
     finally:
         with suppress(RuntimeError):

@@ -5,42 +5,24 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import gc
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
 
 import noetl
-from noetl import tools
 from noetl.adapters.memory.results import MemoryResults
-from noetl.dsl.load import load
 from noetl.errors import RequestError
 from noetl.ports.call import Call, Resources
 from noetl.ports.tool import Tool, invoke
 from noetl.ports.type_name import type_name
-from noetl.settings import load as load_settings
 from noetl.tools.parts.function import tool_of
 from noetl.wiring.payloads import StoredPayloads
-from noetl.wiring.tool_kinds import kinds
 
 Nothing: Any = None  # no payloads
-PLAYBOOK = """\
-apiVersion: noetl.io/v2
-kind: Playbook
-metadata: {name: case, path: tests/case}
-workflow:
-  - {step: start, tool: {kind: greet, input: {who: Ann}}}
-"""
-MODULE = """\
-import noetl
-
-
-@noetl.tool
-def greet(who: str) -> str:
-    return f"Hello {who}!"
-"""
 
 
 @dataclasses.dataclass
@@ -345,6 +327,15 @@ def test_what_cannot_be_a_kind_is_refused_where_it_is_written():
             noetl.tool(function)
     with pytest.raises(RequestError, match="is no tool"):
         noetl.call_tool(positional)
+    with pytest.raises(RequestError, match="'wait' is carried out by the engine"):
+        noetl.call_tool("wait", {"seconds": 1})
+
+
+def test_what_a_called_tool_had_open_is_closed(capfd, caplog):
+    with pytest.raises(noetl.Failed, match="loopback"):
+        noetl.call_tool("http", {"url": "http://127.0.0.1:1/"})
+    gc.collect()
+    assert "Unclosed" not in capfd.readouterr().err + caplog.text
 
 
 async def test_a_function_that_nobody_waits_for_any_more_is_told_so():
@@ -495,98 +486,3 @@ def test_an_exception_has_the_kind_that_the_function_names_for_it(name, kind, re
     with pytest.raises(noetl.Failed) as failed:
         noetl.call_tool(fetch, {"name": name})
     assert (failed.value.kind, failed.value.retryable) == (kind, retryable)
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder whose settings name tools/greet.py."""
-    (tmp_path / "tools").mkdir()
-    (tmp_path / "tools" / "greet.py").write_text(MODULE)
-    (tmp_path / "noetl.toml").write_text('tools = ["tools/greet.py"]\n')
-    monkeypatch.chdir(tmp_path)
-    yield tmp_path
-    tools.use_modules((), "")
-
-
-def test_a_project_names_tools_of_its_own(project):
-    assert load(PLAYBOOK, kinds=kinds()).ok
-    assert "greet" in set(kinds())
-    assert noetl.call_tool("greet", {"who": "Ann"}) == "Hello Ann!"
-
-
-PAINT = """
-import dataclasses, enum
-import noetl
-
-class Colour(enum.Enum):
-    RED = "red"
-    BLUE = "blue"
-
-@dataclasses.dataclass
-class Coat:
-    colour: Colour
-    times: int = 1
-
-@noetl.tool
-def paint(colour: Colour, coats: list[Coat] = [], names: dict[str, Coat] = {}):
-    \"\"\"Paints.\"\"\"
-"""
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ("{colour: green}", "input 'colour' of kind 'paint' is 'green', but must be one of blue, red"),
-        ("{colour: red, coats: [{colour: green}]}", "but its '[0].colour' must be one of blue, red"),
-        ("{colour: red, names: {a: {colour: green}}}", "must be one of blue, red"),
-    ],
-)
-def test_a_wrong_word_is_answered_with_those_that_there_are(project, given, says):
-    (project / "tools" / "greet.py").write_text(PAINT)
-    (finding,) = load(
-        PLAYBOOK.replace("greet", "paint").replace("{who: Ann}", given), kinds=kinds()
-    ).diagnostics
-    assert says in finding.message
-    assert finding.hint == "`noetl tools paint` explains every key of the kind"
-
-
-def test_another_project_does_not_know_them(project, tmp_path_factory, monkeypatch):
-    assert "greet" in kinds()
-    elsewhere = load_settings(folder=tmp_path_factory.mktemp("elsewhere"))
-    assert "greet" not in kinds(elsewhere)
-
-
-def test_a_module_is_named_by_its_dotted_name_too(project, monkeypatch):
-    monkeypatch.syspath_prepend(str(project))
-    (project / "greetings_of_a_test.py").write_text(MODULE)
-    (project / "noetl.toml").write_text('tools = ["greetings_of_a_test"]\n')
-    assert noetl.call_tool("greet", {"who": "Bob"}) == "Hello Bob!"
-
-
-@pytest.mark.parametrize(
-    ("module", "says"),
-    [
-        ("import nothing_of_this_name\n", "ModuleNotFoundError"),
-        ("x = (\n", "SyntaxError"),
-        ("x = 1\n", "has no tool"),
-        (MODULE.replace("def greet", "def http"), "brings the tool kind 'http', which NoETL itself has"),
-    ],
-)
-def test_a_module_that_cannot_be_used_is_named(project, module, says):
-    (project / "tools" / "greet.py").write_text(module)
-    with pytest.raises(RequestError) as refused:
-        load(PLAYBOOK, kinds=kinds())
-    assert says in refused.value.message
-    assert "tools/greet.py" in refused.value.message
-
-
-def test_two_that_bring_the_same_kind_are_refused(project):
-    (project / "tools" / "other.py").write_text(MODULE)
-    (project / "noetl.toml").write_text('tools = ["tools/greet.py", "tools/other.py"]\n')
-    with pytest.raises(RequestError, match=r"'tools/other.py'.*which 'tools/greet.py'"):
-        set(kinds())
-
-
-def test_a_project_that_uses_no_kind_of_its_own_loads_nothing(project):
-    (project / "tools" / "greet.py").write_text("raise SystemError\n")
-    assert load(PLAYBOOK.replace("kind: greet, input: {who: Ann}", "kind: noop"), kinds=kinds()).ok

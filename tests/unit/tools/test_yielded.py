@@ -11,6 +11,7 @@ import noetl
 from noetl.adapters.memory.results import MemoryResults
 from noetl.ports.call import Call, Resources
 from noetl.ports.tool import Tool, invoke
+from noetl.tools.parts import yielded
 from noetl.tools.parts.function import tool_of
 from noetl.wiring.payloads import StoredPayloads
 
@@ -42,6 +43,31 @@ def test_what_a_generator_yields_is_a_list():
     assert len(threads) == 1  # what a generator has open may belong to its thread
     assert noetl.call_tool(more, {"to": 2}) == [0, 1]
     assert noetl.call_tool(more, {"to": 0}) == []
+
+
+async def test_a_slow_generator_is_asked_for_no_more_once_nobody_waits(monkeypatch):
+    """Items come a hundred at a time, but not for long: the rest would be called for in vain."""
+    monkeypatch.setattr(yielded, "AT_ONCE_S", -1.0)
+    asked, closed, may = asyncio.Event(), threading.Event(), threading.Semaphore(0)
+    loop = asyncio.get_running_loop()
+
+    @noetl.tool
+    def pages() -> Iterator[int]:
+        try:
+            while True:
+                loop.call_soon_threadsafe(asked.set)
+                may.acquire()
+                yield 1
+        finally:
+            closed.set()
+
+    call = asyncio.create_task(invoke(made(pages), {}, Call(Nothing, Resources())))
+    await asked.wait()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    may.release()
+    assert await asyncio.to_thread(closed.wait, 60)
 
 
 @pytest.mark.parametrize("awaited", [False, True])
