@@ -71,3 +71,17 @@ def test_every_page_says_that_its_server_is_gone_until_it_is_back(
     wire.mend()
     expect(gone).to_have_count(0)
     wire.close()
+
+
+def test_what_is_not_known_of_a_playbook_is_not_said_to_be_nothing(
+    server: Server, page: Page, complaints: Complaints
+) -> None:
+    server.ran("edit")
+    complaints.expect("net::ERR")
+    page.route("**/api/v1/recent", lambda route: route.abort())
+    page.goto("/playbooks")
+    row = page.locator("tr", has=page.locator("a[href='/playbooks/ui/edit']"))
+    expect(row).to_contain_text("–")
+    expect(page.get_by_role("main")).not_to_contain_text("not run yet")
+    page.unroute_all(behavior="ignoreErrors")
+    expect(row.locator("[data-last=completed]")).to_be_visible()

@@ -51,7 +51,8 @@ class Site:
         """What is shown where there is no page."""
         if documentation.folder() is None:
             return f"<!doctype html><title>NoETL</title><p>{WITHOUT}"
-        content = "<h1>There is no such page</h1><p>Search for it above, or begin at the left.</p>"
+        first = f'<a href="{self.addresses.page(INDEX, INDEX)}">the first page</a>'
+        content = f"<h1>There is no such page</h1><p>Search for it above, or begin at {first}.</p>"
         return self._framed(INDEX, title="There is no such page", content=content, missing=True)
 
     def search(self) -> str:

@@ -55,7 +55,9 @@ async def test_what_is_no_page_is_not_found_and_said_as_a_page(server: Served) -
         answer = await server.client.get(f"/docs/{name}")
         assert answer.status_code in (401, 404), name
         assert "requires-python" not in answer.text
-    assert "There is no such page" in (await server.client.get("/docs/nothing")).text
+    missing = (await server.client.get("/docs/nothing")).text
+    assert "There is no such page" in missing
+    assert '<a href="/docs/">the first page</a>' in missing
 
 
 async def test_nothing_but_reading_is_done_there(server: Served) -> None:

@@ -2,16 +2,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { executionPage, session, waits } from '../api/queries'
+import { executionPage, waits } from '../api/queries'
 import type { AskedWait } from '../api/types'
-import { Button, Dialog } from '../design/controls'
+import { Dialog } from '../design/controls'
 import { shortId } from '../design/copy'
 import { Empty, QueryView } from '../design/states'
 import { StatusIcon } from '../design/status'
 import { Ago } from '../design/time'
 import { PageHead } from '../shell/layout'
 import { useTitle } from '../shell/title'
-import { useAction } from './execution/actions'
+import { AnswerButtons } from './execution/actions'
 import { SignalDialog } from './execution/signal-dialog'
 
 export function ApprovalsPage() {
@@ -50,15 +50,7 @@ export function WaitRows({ items }: { items: AskedWait[] }) {
 }
 
 function WaitRow({ wait }: { wait: AskedWait }) {
-  const act = useAction(wait.execution_id)
   const [open, setOpen] = useState(false)
-  const who = useQuery(session()).data
-  const answer = (approved: boolean) =>
-    act.mutate({
-      action: 'signal',
-      body: { name: wait.signal, payload: { approved, ...(who ? { by: who.name } : {}) } },
-      message: approved ? 'approved' : 'rejected',
-    })
   return (
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1.5 border-b border-line px-3 py-2 last:border-0">
       <StatusIcon status="waiting" />
@@ -88,25 +80,12 @@ function WaitRow({ wait }: { wait: AskedWait }) {
           )}
         </p>
       </div>
-      {act.isSuccess ? (
-        <span role="status" className="text-ink-3">
-          answered
-        </span>
-      ) : (
-        <span className="ml-auto flex gap-2">
-          {wait.approval !== null && (
-            <>
-              <Button kind="primary" disabled={act.isPending} onClick={() => answer(true)}>
-                Approve
-              </Button>
-              <Button kind="danger" disabled={act.isPending} onClick={() => answer(false)}>
-                Reject
-              </Button>
-            </>
-          )}
-          <Button onClick={() => setOpen(true)}>{wait.approval !== null ? 'With details' : 'Answer'}</Button>
-        </span>
-      )}
+      <AnswerButtons
+        id={wait.execution_id}
+        signal={wait.signal}
+        approval={wait.approval}
+        openForm={() => setOpen(true)}
+      />
       {open && <Answer wait={wait} onClose={() => setOpen(false)} />}
     </li>
   )

@@ -102,7 +102,7 @@ function Named({ name, paths, told }: { name: string; paths: string[]; told: str
     return (
       <>
         the trigger{' '}
-        <Link href="/schedules" className="text-accent hover:underline">
+        <Link href="/schedules" className="text-accent underline">
           {name.slice('trigger.'.length)}
         </Link>
       </>
@@ -119,7 +119,7 @@ function Named({ name, paths, told }: { name: string; paths: string[]; told: str
       {told.length > 0 && (
         <>
           {told.length === 1 ? 'the notification' : 'the notifications'}{' '}
-          <Link href="/notifications" className="text-accent hover:underline">
+          <Link href="/notifications" className="text-accent underline">
             {told.join(', ')}
           </Link>
         </>

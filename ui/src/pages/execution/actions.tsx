@@ -1,8 +1,9 @@
 // What one can do with an execution, as far as its state allows.
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { type Body, post } from '../../api/client'
+import { session } from '../../api/queries'
 import type { Execution, Obj, Wait } from '../../api/types'
 import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
@@ -145,5 +146,48 @@ export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] 
         />
       )}
     </>
+  )
+}
+
+/** What answers a task that waits for somebody: approve or reject at once, or the form of its payload. */
+export function AnswerButtons({
+  id,
+  signal,
+  approval,
+  openForm,
+}: {
+  id: string
+  signal: string
+  approval: string | null
+  openForm: () => void
+}) {
+  const act = useAction(id)
+  const who = useQuery(session()).data
+  const answer = (approved: boolean) =>
+    act.mutate({
+      action: 'signal',
+      body: { name: signal, payload: { approved, ...(who ? { by: who.name } : {}) } },
+      message: approved ? 'approved' : 'rejected',
+    })
+  if (act.isSuccess)
+    return (
+      <span role="status" className="text-ink-3">
+        answered
+      </span>
+    )
+  return (
+    <span className="ml-auto flex gap-2">
+      {approval !== null && (
+        <>
+          <Button kind="primary" disabled={act.isPending} onClick={() => answer(true)}>
+            Approve
+          </Button>
+          <Button kind="danger" disabled={act.isPending} onClick={() => answer(false)}>
+            Reject
+          </Button>
+        </>
+      )}
+      <Button onClick={openForm}>{approval !== null ? 'With details' : 'Answer'}</Button>
+    </span>
   )
 }

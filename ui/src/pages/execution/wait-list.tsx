@@ -1,14 +1,11 @@
 // What an execution waits for that a person can answer, said where it cannot be missed.
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { session } from '../../api/queries'
 import type { Wait } from '../../api/types'
-import { Button } from '../../design/controls'
 import { count } from '../../design/number'
 import { StatusIcon } from '../../design/status'
 import { Ago } from '../../design/time'
-import { useAction } from './actions'
+import { AnswerButtons } from './actions'
 import { SignalDialog } from './signal-dialog'
 
 const SHOWN = 3
@@ -44,15 +41,7 @@ function Until({ waits }: { waits: Wait[] }) {
 }
 
 function WaitItem({ id, wait, waits }: { id: string; wait: Wait; waits: Wait[] }) {
-  const act = useAction(id)
   const [open, setOpen] = useState(false)
-  const who = useQuery(session()).data?.name
-  const answer = (approved: boolean) =>
-    act.mutate({
-      action: 'signal',
-      body: { name: wait.signal ?? '', payload: { approved, ...(who ? { by: who } : {}) } },
-      message: approved ? 'approved' : 'rejected',
-    })
   return (
     <li className="flex flex-wrap items-center gap-2 rounded-md bg-waiting-soft px-2.5 py-1.5">
       <StatusIcon status="waiting" />
@@ -86,19 +75,7 @@ function WaitItem({ id, wait, waits }: { id: string; wait: Wait; waits: Wait[] }
         </span>
       </span>
       {wait.signal !== null && (
-        <span className="ml-auto flex gap-2">
-          {wait.approval !== null && (
-            <Button kind="primary" disabled={act.isPending} onClick={() => answer(true)}>
-              Approve
-            </Button>
-          )}
-          {wait.approval !== null && (
-            <Button kind="danger" disabled={act.isPending} onClick={() => answer(false)}>
-              Reject
-            </Button>
-          )}
-          <Button onClick={() => setOpen(true)}>{wait.approval !== null ? 'With details' : 'Answer'}</Button>
-        </span>
+        <AnswerButtons id={id} signal={wait.signal} approval={wait.approval} openForm={() => setOpen(true)} />
       )}
       {open && (
         <SignalDialog id={id} waits={waits} first={wait.signal ?? ''} onClose={() => setOpen(false)} />

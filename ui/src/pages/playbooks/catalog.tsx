@@ -78,7 +78,7 @@ export function CatalogPage() {
                     name={folder}
                     entries={entries}
                     alone={entries.length === items.length}
-                    recent={recentQuery.data?.items ?? {}}
+                    recent={recentQuery.data?.items ?? null}
                     ticks={ticks}
                     onRun={setRunning}
                   />
@@ -115,7 +115,7 @@ interface FolderProps {
   name: string
   entries: CatalogEntry[]
   alone: boolean
-  recent: Record<string, ExecutionItem[]>
+  recent: Record<string, ExecutionItem[]> | null // not known yet
   ticks: Record<string, string>
   onRun: (path: string) => void
 }
@@ -147,7 +147,7 @@ function Folder({ name, entries, alone, recent, ticks, onRun }: FolderProps) {
           <PlaybookRow
             key={item.path}
             item={item}
-            runs={recent[item.path] ?? []}
+            runs={recent && (recent[item.path] ?? [])}
             tick={ticks[item.path] ?? null}
             onRun={onRun}
           />
@@ -163,7 +163,7 @@ function PlaybookRow({
   onRun,
 }: {
   item: CatalogEntry
-  runs: ExecutionItem[]
+  runs: ExecutionItem[] | null
   tick: string | null
   onRun: (path: string) => void
 }) {
@@ -217,7 +217,8 @@ function PlaybookRow({
 const mark = (run: ExecutionItem): string => markOf(run.status, run.failed_iterations)
 
 /** The newest run by its state, and those before it as a strip, the newest on the right. */
-function LastRuns({ runs }: { runs: ExecutionItem[] }) {
+function LastRuns({ runs }: { runs: ExecutionItem[] | null }) {
+  if (!runs) return <span className="text-ink-3">–</span>
   const [newest] = runs
   if (!newest) return <span className="whitespace-nowrap text-xs text-ink-3">not run yet</span>
   return (

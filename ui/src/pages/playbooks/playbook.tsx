@@ -201,7 +201,7 @@ function FixBanner({
         >
           {fix.step}
         </button>
-        . Change the text, then rerun from there: what ran before is kept.
+        . Change the text, then rerun from there: it becomes the next version, and what ran before is kept.
       </p>
       {failed && (
         <p className="line-clamp-2 text-failed [overflow-wrap:anywhere]" title={failed.message}>
