@@ -164,6 +164,8 @@ class Scene:
         }
         self.api.call("POST", "/schedules", nightly)
         self.api.call("POST", "/schedules", {"name": "heartbeat", "path": "examples/hello", "every_s": 300})
+        missed = {"from": "2026-11-14T06:00", "to": "2026-11-14T07:00", "parallel": 4}
+        self.api.call("POST", "/backfills", {"schedule": "heartbeat", **missed})
         self.api.call("POST", "/triggers", {"name": "new_order", "kind": "webhook", "path": "shop/orders"})
 
     def start(self, path: str, **workload: object) -> str:
@@ -292,7 +294,7 @@ WIDE: dict[str, Callable[[Page, Scene], None]] = {
     "waiting": at("/executions/{scene.asking}", "240 customers"),
     "compare": compare,
     "editor": editor,
-    "schedules": at("/schedules", "new_order"),
+    "schedules": at("/schedules", "12 completed of 12"),
     "workers": at("/workers", "default"),
     "credentials": credentials,
     "settings": at("/settings", "Theme"),

@@ -76,7 +76,7 @@ export function HomePage() {
               <ExecutionList
                 title="Under way, the oldest first"
                 items={answer.active}
-                more="/executions?status=running"
+                more="/executions"
                 none={answer.overdue_ms > 1000 ? '' : 'Nothing is under way.'}
                 note={answer.overdue_ms > 1000 ? `work is due since ${duration(answer.overdue_ms)}` : ''}
               />
