@@ -35,6 +35,15 @@ async def watch_workers(front: Front, execution_id: str, watch: EventListener) -
             return
 
 
+async def unserved_lines(front: Front, execution_id: str) -> list[str]:
+    """The same for who looks at an execution once; nothing for those who may not see workers."""
+    try:
+        unserved = await _unserved_step(front, execution_id)
+    except NoetlError:
+        return []
+    return [] if unserved is None else [unserved]
+
+
 async def _unserved_step(front: Front, execution_id: str) -> str | None:
     """A step that is due and that no worker can do, in words."""
     workers = [worker for worker in await front.workers() if not worker.draining]

@@ -90,3 +90,11 @@ async def test_work_of_a_kind_that_no_worker_of_its_pool_has_is_told() -> None:
 )
 async def test_what_somebody_may_take_or_has_is_not_told(server: Answering) -> None:
     assert await sentences(server, looks=4) == []
+
+
+async def test_who_looks_once_is_told_too_unless_they_may_not_see_workers() -> None:
+    server = cast("Front", Answering("default"))
+    assert await no_worker_notice.unserved_lines(server, "e") == []  # it is denied the first time
+    assert await no_worker_notice.unserved_lines(server, "e") == [TOLD]
+    server = cast("Front", Answering("gpu"))
+    assert [await no_worker_notice.unserved_lines(server, "e") for _ in "ab"] == [[], []]

@@ -22,12 +22,15 @@ async def command(execution: str, as_json: bool) -> None:
     --json prints the same object as `noetl run --json`.
     """
     from noetl.cli.connection.connection import connect_execution
+    from noetl.cli.running.no_worker_notice import unserved_lines
     from noetl.cli.running.run_summary import next_lines
 
     async with connect_execution(execution) as (connection, execution_id):
         result = await connection.front.execution(execution_id)
         live = result["status"] in ("running", "waiting")
         still = live and await connection.interrupted(execution_id)
+        served = not live or as_json or connection.url is None
+        unserved = [] if served else await unserved_lines(connection.front, execution_id)
         runs = (await connection.front.state(execution_id))["runs"] if live and not as_json else []
     if as_json:
         emit_json(result)
@@ -36,7 +39,7 @@ async def command(execution: str, as_json: bool) -> None:
     if still:
         note(f"its process is gone; go on with: noetl execution resume {execution_id}")
         return
-    for line in next_lines(result, Paint(colourful(sys.stderr))):
+    for line in [*unserved, *next_lines(result, Paint(colourful(sys.stderr)))]:
         note(line)
 
 

@@ -20,6 +20,7 @@ async def command(execution: str, step: str | None, as_json: bool) -> None:
     Every sentence has the number of the event that says so and the values the decision saw.
     """
     from noetl.cli.connection.connection import connect_execution
+    from noetl.cli.running.no_worker_notice import unserved_lines
     from noetl.cli.running.run_summary import next_lines
 
     async with connect_execution(execution) as (connection, execution_id):
@@ -27,13 +28,16 @@ async def command(execution: str, step: str | None, as_json: bool) -> None:
         result = None if as_json else await connection.front.execution(execution_id)
         live = result is not None and result["status"] == "running"
         interrupted = live and await connection.interrupted(execution_id)
+        served = not live or connection.url is None
+        unserved = [] if served else await unserved_lines(connection.front, execution_id)
     if result is None:
         emit_json(explanation)
         return
     _tell(explanation)
     flawed = [reason["step"] for reason in explanation["reasons"] if reason["facts"].get("failed_iterations")]
     steps = [name for name in dict.fromkeys(flawed) if name is not None]
-    for line in [] if interrupted else next_lines(result, Paint(colourful(sys.stderr)), steps):
+    more = [] if interrupted else next_lines(result, Paint(colourful(sys.stderr)), steps)
+    for line in [*unserved, *more]:
         note(line)
 
 
