@@ -32,6 +32,7 @@ LOST = "08"  # the connection was lost, as the driver or the server puts it
 # The server ended while the statement was under way, or says itself that it does not know: the work may be
 # done and committed.
 UNKNOWN = (LOST, "40003", "57P", "58", "XX")
+CLOSED = "underlying connection is closed"
 BROKEN = "cannot switch to state"  # what the driver says of a connection that broke while it was used
 
 
@@ -175,6 +176,8 @@ def _unreachable(problem: Exception, call: Call) -> Failed:
 
 
 def _words(problem: Exception) -> str:
+    if CLOSED in str(problem):  # what the driver says of what it was to do on a connection that broke
+        return "the connection was lost"
     number = getattr(problem, "errno", None)
     return os.strerror(number) if number and number > 0 else str(problem) or type(problem).__name__
 

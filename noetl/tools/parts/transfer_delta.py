@@ -1,5 +1,6 @@
 """A Delta table that a transfer fills: one commit, which says whose it is; a repeated call adds nothing."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable
 
 SETTINGS = "access_key_id secret_access_key session_token region endpoint virtual_hosted_style_request"
+COLOUR = re.compile(r"\x1b\[\d+m")
 # How long a table knows which calls have written to it.
 MADE_WITH = {"delta.setTransactionRetentionDuration": "interval 30 days"}
 
@@ -52,7 +54,7 @@ class DeltaPlace:
 
     def moved_before(self) -> int | None:
         """How many rows this call has written, if it has."""
-        with naming_failures():
+        with naming_failures(self.uri):
             table = self.table()
             return None if table is None else table.transaction_version(self.key)
 
@@ -87,7 +89,7 @@ class DeltaWriter(LakeWriter):
 
     def commit(self) -> None:
         """Write everything, unless a call with this key has done so meanwhile."""
-        with naming_failures():
+        with naming_failures(self.place.uri):
             table = self.place.table()
             if table is not None and table.transaction_version(self.place.key) is not None:
                 return
@@ -180,7 +182,7 @@ def quote_part(name: str) -> str:
 
 
 @contextmanager
-def naming_failures() -> Iterator[None]:
+def naming_failures(place: str) -> Iterator[None]:
     """Errors of the library inside become the failure of the call."""
     from deltalake.exceptions import CommitFailedError, DeltaError
 
@@ -189,7 +191,8 @@ def naming_failures() -> Iterator[None]:
     except Failed:
         raise
     except OSError as problem:
-        raise Failed("connect", f"the table cannot be reached: {_line(problem)}", retryable=True) from None
+        message = f"the table at {place} cannot be reached: {_cause(problem)}"
+        raise Failed("connect", message, retryable=True) from None
     except CommitFailedError as problem:  # somebody else has written; perhaps it was this call
         raise Failed("delta", _line(problem), code="CommitFailedError", retryable=True) from None
     except DeltaError as problem:
@@ -206,3 +209,9 @@ def naming_failures() -> Iterator[None]:
 
 def _line(problem: BaseException) -> str:
     return str(problem).strip().partition("\n")[0]
+
+
+def _cause(problem: BaseException) -> str:
+    """What came first of the library's causes, a line each, and what came last."""
+    lines = [COLOUR.sub("", line).strip(" ↳") for line in str(problem).strip().splitlines()]
+    return ": ".join(dict.fromkeys([*lines[:1], *lines[-1:]]))

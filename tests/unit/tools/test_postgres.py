@@ -428,6 +428,18 @@ async def test_cancelling_a_call_ends_its_statement_on_the_server(pg, database):
     assert await rows(pg, "select 1 as n") == [{"n": 1}]
 
 
+async def test_a_server_that_dies_under_a_statement_is_told_in_plain_words(use, secrets):
+    with PostgresServer.start() as server:
+        database = server.new_database()
+        secrets["pg"] = {"dsn": database}
+        task = asyncio.create_task(use("postgres", {"query": "select pg_sleep(600)"}, auth_name="pg"))
+        await eventually(lambda: running(database), True)
+        await asyncio.to_thread(server.kill)
+        problem = (await task)["error"]
+    assert (problem["kind"], problem["retryable"]) == ("connect", True)
+    assert problem["message"].endswith("cannot be reached: the connection was lost")
+
+
 async def test_a_connection_that_the_server_ends_is_retryable_and_the_next_call_has_another(pg, database):
     task = asyncio.create_task(pg("select pg_sleep(600)"))
     await eventually(lambda: running(database), True)

@@ -156,7 +156,11 @@ async def test_rows_that_do_not_fit_leave_the_table_as_it_was(use, secrets, tmp_
         ({"store": "s3://bucket"}, "input", "needs 'key'"),
         ({"store": "ftp://bucket", "key": "t"}, "input", "no place for a Delta table"),
         ({"store": "s3://bucket", "key": "t", "auth": "away"}, "network", "private"),
-        ({"store": "s3://bucket", "key": "t", "auth": "closed"}, "connect", "cannot be reached"),
+        (
+            {"store": "s3://bucket", "key": "t", "auth": "closed"},
+            "connect",
+            "the table at s3://bucket/t cannot be reached: Generic S3 error: Connection refused",
+        ),
     ],
 )
 async def test_a_place_that_is_none_is_named(use, secrets, place, kind, word):
