@@ -1,5 +1,6 @@
 """Errors as RFC 9457 problems. Every answer that is not what was asked for is made here, and only here."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response
+from starlette.routing import BaseRoute, Match
 
 from noetl.dsl.diagnostic import finding_fields
 from noetl.errors import BackendError, Conflict, NoetlError, NotFound, PlaybookError, RequestError
@@ -131,9 +133,23 @@ async def _of_http(request: Request, error: Exception) -> Response:
         return problem(404, detail, hint=ROUTES)
     headers = dict(error.headers or {})
     if error.status_code == 405:
+        headers["Allow"] = _offered(request) or headers.get("Allow", "")
         detail = f"{request.method} is not offered at {request.url.path}"
-        return problem(405, detail, hint=f"offered: {headers.get('Allow', 'nothing')}", headers=headers)
+        return problem(405, detail, hint=f"offered: {headers['Allow'] or 'nothing'}", headers=headers)
     return problem(error.status_code, str(error.detail), hint=ROUTES, headers=headers)
+
+
+def _offered(request: Request) -> str:
+    """The methods of every route at a path; the framework names those of the first."""
+    here = [route for route in _plain(request.app.routes) if route.matches(request.scope)[0] != Match.NONE]
+    return ", ".join(sorted({method for route in here for method in getattr(route, "methods", None) or ()}))
+
+
+def _plain(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
+    """Routes, those of included routers too."""
+    for route in routes:
+        router = getattr(route, "original_router", None)
+        yield from [route] if router is None else _plain(router.routes)
 
 
 def _page(request: Request) -> Path:

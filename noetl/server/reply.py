@@ -1,6 +1,7 @@
 """Answers with JSON in them, and what a request's body says."""
 
 import asyncio
+from codecs import BOM_UTF8
 from typing import TypeVar
 
 import msgspec
@@ -62,6 +63,6 @@ async def read(request: Request, shape: type[T], *, optional: bool = False) -> T
     if not body:
         raise Problem(400, "the body is empty", hint=SHAPES)
     try:
-        return msgspec.json.decode(body, type=shape)
+        return msgspec.json.decode(body.removeprefix(BOM_UTF8), type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Problem(400, body_words(error, shape), hint=SHAPES) from None

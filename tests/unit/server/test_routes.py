@@ -320,6 +320,7 @@ async def test_what_is_not_there_is_a_problem_and_never_a_page(
         (b'{"path": "a", "workload": {"x": 1e400}}', "application/json", 400),
         (b"path=a", "application/x-www-form-urlencoded", 415),
         (b'{"path": "a"}', "text/plain", 415),
+        (b'\xef\xbb\xbf{"path": "a"}', "application/json", 404),  # a mark of the byte order is no mistake
     ],
 )
 async def test_a_body_that_does_not_fit_is_refused_by_name(
@@ -334,6 +335,7 @@ async def test_a_method_that_is_not_offered_says_which_are(server: Served) -> No
     assert is_problem(answer, 405)
     assert answer.json()["detail"] == "PATCH is not offered at /api/v1/executions"
     assert answer.json()["hint"] == f"offered: {answer.headers['allow']}"
+    assert {"GET", "POST"} <= set(answer.headers["allow"].split(", "))
 
 
 @pytest.mark.parametrize(
