@@ -85,6 +85,7 @@ class FolderWatcher:
     def __init__(self, front: "Front", folder: Path) -> None:
         self.front, self.folder = front, folder
         self._changed_at: dict[str, float] = {}
+        self._texts: dict[str, str] = {}  # as registered last, or refused
 
     async def keep_looking(self) -> None:
         """Look again and again."""
@@ -111,12 +112,16 @@ class FolderWatcher:
     async def _register(self, source: "Source") -> None:
         from noetl.cli.running.watches import print_findings
 
+        text = text_of(source)
+        if self._texts.get(source.name) == text:  # it was only touched: what was registered elsewhere stays
+            return
+        self._texts[source.name] = text
         try:
-            entry = await self.front.register(text_of(source), file_of(source), caller())
+            entry = await self.front.register(text, file_of(source), caller())
         except PlaybookError:
             print_findings(source)
         except BackendError as error:
-            self._changed_at.pop(source.name, None)  # the next look tries it again
+            del self._changed_at[source.name], self._texts[source.name]  # the next look tries it again
             note(f"cannot register {source.name}: {error.message}")
         else:
             note(f"registered {entry.path} v{entry.version}  {source.name}")

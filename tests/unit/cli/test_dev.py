@@ -1,5 +1,6 @@
 """The playbooks of a folder that `noetl dev` keeps registered."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -30,3 +31,21 @@ async def test_a_playbook_that_a_store_could_not_take_is_registered_by_a_later_l
         assert (await made.store.playbook(path="tests/case")).version == 1
         await shelf.look()
         assert capsys.readouterr().err.count("registered tests/case v1") == 1
+
+
+async def test_a_file_that_was_only_touched_replaces_nothing_that_was_registered_elsewhere(
+    tmp_path: Path,
+) -> None:
+    file, text = tmp_path / "case.yaml", playbook("- {step: start, tool: {kind: noop}}")
+    file.write_text(text)
+    async with engine(tmp_path) as made:
+        shelf = FolderWatcher(made.front, tmp_path)
+        await shelf.look()
+        edited = playbook("- {step: start, tool: {kind: noop, output: edited}}")
+        await made.front.register(edited, None, "ann")
+        os.utime(file, (1, 1))
+        await shelf.look()
+        assert (await made.store.playbook(path="tests/case")).version == 2
+        file.write_text(text + "# changed\n")
+        await shelf.look()
+        assert (await made.store.playbook(path="tests/case")).version == 3
