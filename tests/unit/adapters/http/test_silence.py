@@ -21,6 +21,8 @@ class Slow:
         self.ready, self.go = ready, asyncio.Event()
         self.told: asyncio.Queue[str] = asyncio.Queue()
         self.probed = asyncio.Event()
+        self.probes = asyncio.Semaphore(0)
+        self.client: Client
 
     async def answer(self, request: web.Request) -> web.Response:
         await self.go.wait()
@@ -28,6 +30,7 @@ class Slow:
 
     async def is_ready(self, request: web.Request) -> web.Response:
         self.probed.set()
+        self.probes.release()
         if self.ready is None:
             await self.go.wait()
         problem = {"code": "backend", "detail": "the database db does not answer"}
@@ -49,7 +52,7 @@ async def asked(ready: int | None, **query: Any) -> AsyncIterator[tuple[Slow, "a
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     port = runner.addresses[0][1]
-    client = Client(f"http://127.0.0.1:{port}", notify=slow.told.put_nowait)
+    client = slow.client = Client(f"http://127.0.0.1:{port}", notify=slow.told.put_nowait)
     try:
         async with asyncio.timeout(WITHIN_S):
             yield slow, asyncio.create_task(client.ask("GET", "/list", query=query))
@@ -77,6 +80,19 @@ async def test_why_there_is_no_answer_is_told_and_the_answer_comes_all_the_same(
         assert told.endswith(words)
         slow.go.set()
         assert await question == {"items": []}
+        assert slow.told.empty()
+
+
+async def test_of_questions_that_wait_together_it_is_told_once() -> None:
+    async with asked(503) as (slow, question):
+        await slow.told.get()
+        other = asyncio.create_task(slow.client.ask("GET", "/list"))
+        for _ in range(2):
+            await slow.probes.acquire()
+        for _ in range(2000):  # the second is heard of as the first was
+            await asyncio.sleep(0)
+        slow.go.set()
+        assert await asyncio.gather(question, other) == [{"items": []}] * 2
         assert slow.told.empty()
 
 
