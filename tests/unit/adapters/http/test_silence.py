@@ -92,7 +92,7 @@ async def test_of_questions_that_wait_together_it_is_told_once() -> None:
         for _ in range(2000):  # the second is heard of as the first was
             await asyncio.sleep(0)
         slow.go.set()
-        assert await asyncio.gather(question, other) == [{"items": []}] * 2
+        assert list(await asyncio.gather(question, other)) == [{"items": []}] * 2
         assert slow.told.empty()
 
 
