@@ -100,6 +100,12 @@ def test_details_stay_inside_the_page(server: Server, open_page, width: int, the
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+def test_data_open_at_the_step_that_the_execution_failed_with(server: Server, page: Page) -> None:
+    page.goto(f"/executions/{server.ran('says')}/data")
+    expect(page.get_by_role("button", name="store.1", pressed=True)).to_be_visible()
+    expect(page.get_by_role("tabpanel", name="data")).to_contain_text("syntax error")
+
+
 def test_what_is_stuck_says_why_and_can_be_released(server: Server, page: Page) -> None:
     """A server is made to tell so: to break a log for good would break the others' server."""
     execution_id = server.start("ask")

@@ -16,5 +16,6 @@ def texts_of(data: dict[str, Any]) -> Iterator[tuple[str, str | None]]:
     error = (data.get("output") or {}).get("error")
     if error:
         yield explain_text.error(error), "error"
-        for _, lines in explain_text.details(error):
-            yield from ((line, "error") for line in lines)
+        for name, lines in explain_text.details(error):
+            mark = "input: " if name == "input" else ""  # all else says itself what it is
+            yield from ((mark + line, "error") for line in lines)

@@ -8,10 +8,12 @@ def test_lines_that_rest_in_an_event_are_read_from_it() -> None:
 
 
 def test_a_task_that_failed_tells_its_error_below_what_it_printed() -> None:
-    error = {"kind": "python", "message": "KeyError: 'a'", "details": {"traceback": "Traceback:\n  line 3\n"}}
+    details = {"input": {"n": 1}, "traceback": "Traceback:\n  line 3\n"}
+    error = {"kind": "python", "message": "KeyError: 'a'", "details": details}
     assert list(texts_of({"logs": ["one"], "output": {"status": "error", "error": error}})) == [
         ("one", None),
         ("python: KeyError: 'a'", "error"),
+        ('input: {"n":1}', "error"),
         ("Traceback:", "error"),
         ("  line 3", "error"),
     ]

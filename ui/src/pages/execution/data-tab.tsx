@@ -15,7 +15,7 @@ import { useParameter } from './url-parameters'
 interface Props {
   id: string
   at: number | undefined
-  failed: boolean
+  failed: string | null // the step that an execution failed with
   open: Open
 }
 
@@ -86,9 +86,11 @@ function WriterLink({ writer, open }: { writer: Writer | undefined; open: Open }
 const outcome = (output: RunOutput): string =>
   output.error?.kind === 'cancelled' ? 'cancelled' : output.status
 
-/** What one came to see: of an execution that failed, what failed and not what was cut off by it. */
-const defaultOutput = (outputs: RunOutput[], failed: boolean): RunOutput | undefined =>
-  (failed ? outputs.findLast((output) => outcome(output) === 'failed') : undefined) ?? outputs.at(-1)
+/** What one came to see: of an execution that failed, what it failed with and not what was cut off by it. */
+function defaultOutput(outputs: RunOutput[], failed: string | null): RunOutput | undefined {
+  const wrong = failed === null ? [] : outputs.filter((output) => outcome(output) === 'failed')
+  return wrong.findLast((output) => output.step === failed) ?? wrong.at(-1) ?? outputs.at(-1)
+}
 
 function Outputs({
   outputs,
@@ -97,13 +99,15 @@ function Outputs({
   choose,
 }: {
   outputs: RunOutput[]
-  failed: boolean
+  failed: string | null
   selected: string
   choose: (run: string) => void
 }) {
   const current = outputs.find((output) => output.run === selected) ?? defaultOutput(outputs, failed)
   return (
-    <section className={`panel flex min-w-0 flex-col self-start ${failed ? 'max-lg:order-first' : ''}`}>
+    <section
+      className={`panel flex min-w-0 flex-col self-start ${failed === null ? '' : 'max-lg:order-first'}`}
+    >
       <h2 className="border-b border-line px-3 py-1.5 font-medium">
         Outputs{' '}
         <span className="text-xs font-normal text-ink-3">

@@ -111,7 +111,12 @@ export function ExecutionPage({ id, tab }: { id: string; tab: string | undefined
         {current === 'loops' && <LoopsTab id={id} runs={loops} summary={summary} open={open} />}
         {current === 'events' && <EventsTab id={id} last={last} live={pulse.link === 'live'} />}
         {current === 'data' && (
-          <DataTab id={id} at={moment} failed={summary.status === 'failed'} open={open} />
+          <DataTab
+            id={id}
+            at={moment}
+            failed={summary.status === 'failed' ? (summary.error?.step ?? '') : null}
+            open={open}
+          />
         )}
         {current === 'logs' && <LogsTab id={id} />}
         {current === 'why' && (
