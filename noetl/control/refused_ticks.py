@@ -5,7 +5,6 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from noetl.core.event import iso
-from noetl.errors import NotFound
 from noetl.ports.notification import Notification
 from noetl.ports.schedule import Schedule
 from noetl.ports.store import Store, glob_of
@@ -20,19 +19,16 @@ class Refused(msgspec.Struct):
     why: str
 
 
-async def tell_refused(store: Store, schedule: Schedule, tick: Tick, why: str) -> None:
-    """Tell whoever asked for failures; once, while ticks that follow are refused for the same reason."""
+async def refuse(store: Store, schedule: Schedule, tick: Tick, why: str) -> None:
+    """Note that a tick was refused, and with it who asked for failures; once, while the reason stays."""
     before = await store.ticks(tick.owner, 1, before=tick.tick)
-    if before and (before[0].status, before[0].why) == ("refused", why):
-        return
+    known = bool(before) and (before[0].status, before[0].why) == ("refused", why)
+    hearers = [] if known else await store.notifications()
+    told = [notification.name for notification in hearers if _hears(notification, schedule.path)]
     detail = msgspec.json.encode(Refused(schedule.name, iso(tick.tick), why)).decode()
-    now = await store.clock()
-    for notification in await store.notifications():
-        if _hears(notification, schedule.path):
-            try:
-                await store.add_delivery(notification.name, "failed", now, schedule.path, detail)
-            except NotFound:  # it was deleted a moment ago
-                continue
+    await store.refuse_tick(
+        msgspec.structs.replace(tick, status="refused", why=why), told, schedule.path, detail
+    )
 
 
 def _hears(notification: Notification, path: str) -> bool:

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from noetl.control.refused_ticks import tell_refused
+from noetl.control.refused_ticks import refuse
 from noetl.control.ticks import tick_trigger
 from noetl.core.event import iso
 from noetl.core.message import Control
@@ -125,11 +125,12 @@ class TickRunner:
             _LOG.warning(
                 "the tick of %s of %s was not started: %s", iso(tick.tick), tick.owner, error.message
             )
-            refused = replace(tick, status="refused", why=error.message)
-            moved = await self._store.move_tick(refused, "starting")
+            if isinstance(owner, Schedule):
+                await refuse(self._store, owner, tick, error.message)
+            else:
+                refused = replace(tick, status="refused", why=error.message)
+                await self._store.move_tick(refused, "starting")
             await self._note(owner, tick, None, error.message)
-            if moved and isinstance(owner, Schedule):  # here alone, not on each server that tried
-                await tell_refused(self._store, owner, tick, error.message)
             return
         if await self._store.move_tick(replace(tick, status="running", execution=execution), "starting"):
             await self._note(owner, tick, execution, None)

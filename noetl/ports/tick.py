@@ -150,6 +150,9 @@ class TickStore(Protocol):
         `backfill_id`: and while that backfill runs; whoever pauses it in this moment comes before or after.
         """
 
+    async def refuse_tick(self, tick: Tick, told: Sequence[str], path: str, detail: str) -> bool:
+        """Note that a tick could start nothing, with the notifications that tell of it, or neither."""
+
     async def put_backfill(self, backfill: Backfill, ticks: Sequence[Tick]) -> None:
         """Keep a backfill with all of its ticks; the oldest that are over are forgotten."""
 

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from noetl.errors import NotFound
+from noetl.ports.notification import Notification
 from noetl.ports.schedule import Fired, Schedule
 from noetl.ports.store import Store
 from noetl.ports.tick import HISTORY_KEPT, REMOVED, Backfill, Tick
@@ -73,6 +74,22 @@ async def test_a_tick_moves_on_once(store: Store, clock: Clock) -> None:
     (after,) = await store.ticks(OWNER)
     assert (after.status, after.execution) == ("failed", "e"), "what it started stays known"
     assert not await store.move_tick(tick(5, "failed"), "running")
+
+
+async def test_a_refused_tick_is_noted_with_who_is_told_of_it_and_once(store: Store) -> None:
+    """In one commit: a server that dies in between leaves nobody out."""
+    await scheduled(store)
+    await store.put_notification(Notification(name="n", target="mail:a@example.com"))
+    await store.advance_schedule("s", 1, Fired(2, 1), [tick(1)])
+    refused = replace(tick(1, "refused"), why="it is gone")
+    told = ["n", "deleted a moment ago"]
+    moved = await asyncio.gather(*(store.refuse_tick(refused, told, "p", "{}") for _ in range(3)))
+    assert sum(moved) == 1
+    assert [(one.notification, one.path, one.detail) for one in await store.deliveries()] == [
+        ("n", "p", "{}")
+    ]
+    (after,) = await store.ticks(OWNER)
+    assert (after.status, after.why) == ("refused", "it is gone")
 
 
 async def test_ticks_are_read_the_newest_first_and_open_ones_the_oldest_first(store: Store) -> None:

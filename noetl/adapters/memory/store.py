@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -10,9 +11,10 @@ import msgspec
 from noetl.adapters.memory.notifications import MemoryNotifications
 from noetl.adapters.memory.schedules import MemorySchedules
 from noetl.adapters.memory.task_lines import MemoryLines
-from noetl.errors import Conflict
+from noetl.errors import Conflict, NotFound
 from noetl.ports import store
 from noetl.ports.task_lines import KeptLines, PrintedLines, StoredLines
+from noetl.ports.tick import Tick
 
 RESTING = ("paused", "stuck")
 
@@ -451,6 +453,14 @@ class MemoryStore(MemorySchedules, MemoryNotifications):
         shorter = {(row.first, row.last): row for row in rows}
         execution.rows = [shorter.get((row.first, row.last), row) for row in execution.rows]
         execution.trimmed = execution.trimmed or whole
+
+    async def refuse_tick(self, tick: Tick, told: Sequence[str], path: str, detail: str) -> bool:
+        if not await self.move_tick(tick, "starting"):
+            return False
+        for name in told:
+            with suppress(NotFound):
+                await self.add_delivery(name, "failed", self._now(), path, detail)
+        return True
 
     async def expire(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
         for key in execution_ids:

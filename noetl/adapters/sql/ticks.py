@@ -80,6 +80,13 @@ class SqlTicks(ABC):
             return bool(await self._write("move_tick", *values))
         return bool(await self._write("start_tick", *values, backfill_id))
 
+    async def refuse_tick(self, tick: Tick, told: Sequence[str], path: str, detail: str) -> bool:
+        now = await self.clock()
+        moves = (_stored("starting"), _stored(tick.status))
+        moved = Call("move_tick", (tick.owner, tick.tick, *moves, tick.execution, tick.why, now))
+        deliveries = [Call("add_delivery", (name, "failed", now, path, detail)) for name in told]
+        return bool(await self._together(moved, deliveries))
+
     async def note_tick(self, name: str, tick: int, execution: str | None, error: str | None) -> None:
         await self._write("note_tick", name, tick, execution, error)
 
