@@ -18,11 +18,15 @@ from noetl.dsl.templates.limits import TemplateError
 from noetl.json_value import Json
 from noetl.worker.reporter import Reporter
 
-FLUSH_EVENTS = 500
+FLUSH_EVENTS = 1000
 
 
 class LeavesWorker(Exception):
     """This pipeline waits without a worker; its frame goes back to the server."""
+
+
+class Stopped(Exception):
+    """An iteration has failed: the others need not go on."""
 
 
 class PipelineRunner(Protocol):
@@ -89,20 +93,21 @@ class IterationPool:
         return self.outcomes
 
     async def _run_lanes(self, count: int) -> None:
-        tasks = [asyncio.create_task(self._lane()) for _ in range(count)]
+        tasks = [asyncio.create_task(self._lane_of_many()) for _ in range(count)]
         try:
-            pending = set(tasks)
-            while pending:
-                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    if not task.cancelled():
-                        task.result()
-                if self.stopped:
-                    break
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+            for task in done:
+                if not task.cancelled() and not isinstance(task.exception(), Stopped):
+                    task.result()
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _lane_of_many(self) -> None:
+        await self._lane()
+        if self.stopped:
+            raise Stopped
 
     async def _lane(self) -> None:
         around, reporter = self.runner.around, self.runner.reporter
