@@ -263,7 +263,8 @@ def loop_references(program: Program, state: State, message: Message) -> Iterato
     for path in paths:
         yield from _references(_value_at(state, workload, path))
     for event in message.events if isinstance(message, Report) else ():
-        yield from _references((_carried(event).get("output") or {}).get("ref"))
+        if carried := _carried(event):
+            yield from _references((carried.get("output") or {}).get("ref"))
         if event.name in _WRITING and "writes" in (event.data or {}) and well_formed(event):
             for _, value in (event.data or {})["writes"]:
                 yield from _references(value)

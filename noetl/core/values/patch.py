@@ -20,7 +20,7 @@ STORED: Final = "$stored"  # marks a field whose value rests in the result store
 OVER: Final = "$over"  # beside that mark: what was written below the value since, path by path
 OPERANDS: Final = "$operands"  # marks a write that stands for many operands of one path
 Path = Sequence[str]
-_MARKED = tuple(f'"{mark}":'.encode() for mark in (STORED, OPERANDS))
+_STORED_KEY, _OPERANDS_KEY = f'"{STORED}":'.encode(), f'"{OPERANDS}":'.encode()
 _as_json = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -55,7 +55,7 @@ def marker(ref: Reference, over: Patch | None = None) -> JsonObject:
 
 def holds_mark(body: bytes) -> bool:
     """Whether a live value, encoded, has a key that is a mark among kept ones."""
-    return any(mark in body for mark in _MARKED)
+    return _STORED_KEY in body or _OPERANDS_KEY in body
 
 
 def same(value: object, other: object) -> bool:

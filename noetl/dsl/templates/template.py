@@ -175,14 +175,15 @@ class CompiledValue:
     def _join(self, parts: list["CompiledValue"]) -> None:
         if all(part.static for part in parts):
             return
-        runs = [part._run for part in parts]
         self.static = False
         self.names = frozenset().union(*(part.names for part in parts))
         self.paths = frozenset().union(*(part.paths for part in parts))
         if isinstance(self.value, dict):
-            entries = list(zip(self.value, runs, strict=True))
-            self._run = lambda scope: {key: run(scope) for key, run in entries}
+            entries = list(zip(self.value, parts, strict=True))
+            rendered = [(key, part._run) for key, part in entries if not part.static]
+            self._run = lambda scope: self.value | {key: run(scope) for key, run in rendered}
         else:
+            runs = [part._run for part in parts]
             self._run = lambda scope: [run(scope) for run in runs]
 
 
