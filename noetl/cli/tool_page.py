@@ -8,7 +8,7 @@ import msgspec
 
 from noetl.cli.terminal import Paint
 from noetl.dsl.tool_kind import Field
-from noetl.ports.tool import Tool
+from noetl.ports.tool import Tool, keys_of
 from noetl.ports.type_name import type_name
 from noetl.settings import Settings
 
@@ -79,11 +79,18 @@ def _sections(tool: Tool) -> dict[str, list[str]]:
     sections = {
         "beside kind": [", ".join(kind.beside)] if kind.beside else [],
         "input": _lines(kind.inputs) + _about_input(tool),
+        **{f"input.{name}": _lines(keys) for name, keys in _nested(kind.inputs)},
         "spec": _lines(kind.knobs),
+        **{f"spec.{name}": _lines(keys) for name, keys in _nested(kind.knobs)},
         "output.data": [tool.returns] if tool.returns else [],
         "Example": kind.example.rstrip().split("\n") if kind.example else [],
     }
     return {title: lines for title, lines in sections.items() if lines}
+
+
+def _nested(fields: Mapping[str, Field]) -> list[tuple[str, dict[str, Field]]]:
+    """Those that are mappings, or lists of them, whose keys are known."""
+    return [(name, keys) for name, each in fields.items() if (keys := keys_of(each.type))]
 
 
 def _lines(fields: Mapping[str, Field]) -> list[str]:
@@ -114,14 +121,18 @@ def markdown_page(tool: Tool) -> str:
     if kind.beside:
         parts += ["## Beside `kind`", ", ".join(f"`{key}`" for key in kind.beside)]
     if kind.inputs or kind.open_input:
-        parts += ["## `input`", *_table(kind.inputs), *_about_input(tool)]
+        parts += ["## `input`", *_table(kind.inputs), *_about_input(tool), *_tables("input", kind.inputs)]
     if kind.knobs:
-        parts += ["## `spec`", *_table(kind.knobs)]
+        parts += ["## `spec`", *_table(kind.knobs), *_tables("spec", kind.knobs)]
     if tool.returns:
         parts += ["## `output.data`", tool.returns[:1].upper() + tool.returns[1:] + "."]
     if kind.example:
         parts += ["## Example", f"```yaml\n{kind.example.rstrip()}\n```"]
     return "\n\n".join(parts)
+
+
+def _tables(above: str, fields: Mapping[str, Field]) -> list[str]:
+    return [part for name, keys in _nested(fields) for part in (f"### `{above}.{name}`", *_table(keys))]
 
 
 def _table(fields: Mapping[str, Field]) -> list[str]:

@@ -6,7 +6,7 @@ Nothing here imports a driver. The kinds themselves are the tools' room; the wor
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, TypedDict, TypeVar, Unpack
+from typing import Annotated, Any, TypedDict, TypeVar, Unpack, get_args
 
 import msgspec
 
@@ -107,6 +107,14 @@ def _fields(struct: type[msgspec.Struct] | None) -> dict[str, Field]:
             info.encode_name, info.type, info.required, sentence_of(info.type), _default(info)
         )
     return fields
+
+
+def keys_of(annotation: Any) -> dict[str, Field]:
+    """What is known of the keys of a mapping, or of those of a list, that an input takes."""
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+        fields = _fields(annotation)
+        return fields if any(each.doc for each in fields.values()) else {}
+    return next((keys for each in get_args(annotation) if (keys := keys_of(each))), {})
 
 
 def _default(info: msgspec.structs.FieldInfo) -> Json:
