@@ -29,6 +29,7 @@ PUBLIC = frozenset(
     {
         ("GET", "/health/live"),
         ("GET", "/health/ready"),
+        ("GET", "/api/health"),
         ("GET", "/api/openapi.json"),
         ("POST", "/api/v1/session"),  # its body is the proof
         ("GET", "/api/v1/session/ways"),

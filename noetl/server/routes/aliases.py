@@ -1,4 +1,4 @@
-"""Four routes that clients of the original use. Thin: each is another spelling of one of ours."""
+"""Five routes that clients of the original use. Thin: each is another spelling of one of ours."""
 
 import base64
 import binascii
@@ -18,6 +18,12 @@ from noetl.server.routes.credentials import store_credential
 from noetl.server.routes.executions import ID_PARAMETER, KEY_PARAMETER, begin, id_of, key_of
 
 router = make_router("aliases", prefix="/api")
+
+
+@router.get("/health", **describe("public", {200: shapes.Health}))
+async def health(request: Request) -> Response:
+    """As GET /health/live."""
+    return reply({"status": "ok"})
 
 
 @router.post(

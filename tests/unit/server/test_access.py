@@ -33,6 +33,7 @@ GUARDED = [one for one in ROUTES if one[2] != "public"]
 PUBLIC = {
     ("GET", "/health/live"),
     ("GET", "/health/ready"),
+    ("GET", "/api/health"),
     ("POST", "/api/v1/session"),
     ("GET", "/api/v1/session/ways"),
     ("GET", "/api/v1/session/login"),
