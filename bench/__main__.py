@@ -11,7 +11,7 @@ from bench.figure import Figure
 
 FOLDER = Path(__file__).resolve().parent
 OUT = FOLDER / "out" / "latest.json"
-NOT_BENCHMARKS = {"__main__", "figure", "mock_api", "pages", "peers", "records_api"}
+NOT_BENCHMARKS = {"__main__", "figure", "mock_api", "pages", "peers", "records_api", "round_trip"}
 ON_REQUEST = {"takeover_large"}  # too long to be run with all others
 
 

@@ -1,7 +1,7 @@
 """A server and a worker in processes of their own over real PostgreSQL, fsync on, through REST.
 
 The worker dials the server; some figures are taken over NATS too. The floor is what any program would have to
-do for one durable step here: one bare commit of one row, and one question and answer over a connection.
+do for one durable step here: one bare commit of one row, and one question and answer between two processes.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from typing import Any
 from bench.embedded import HEAD, PAGES, chain
 from bench.figure import Figure
 from bench.mock_api import running
+from bench.round_trip import round_trip_s
 
 ROUNDS = 5
 BURST_ROUNDS = 10
@@ -222,7 +223,7 @@ async def _figures(cluster: Cluster, client: Client, floor_s: float) -> list[Fig
 
 
 async def _floors(cluster: Cluster) -> tuple[float, float]:
-    """Seconds for one commit of one row of 1 kB, and for one question and answer over a connection."""
+    """Seconds for one commit of one row of 1 kB, and for one question and answer between two processes."""
     import asyncpg
 
     connection = await asyncpg.connect(cluster.dsn)
@@ -231,23 +232,7 @@ async def _floors(cluster: Cluster) -> tuple[float, float]:
     commit_s = await _each(lambda: insert.fetch(1, b"x" * 1024))
     await connection.execute("drop table floor")
     await connection.close()
-    echo = await asyncio.start_server(_echo, "127.0.0.1", 0)
-    reader, writer = await asyncio.open_connection(*echo.sockets[0].getsockname()[:2])
-
-    async def ask() -> None:
-        writer.write(b"x" * 1024)
-        await reader.readexactly(1024)
-
-    round_trip_s = await _each(ask)
-    writer.close()
-    echo.close()
-    return commit_s, round_trip_s
-
-
-async def _echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while body := await reader.read(65536):
-        writer.write(body)
-    writer.close()
+    return commit_s, await asyncio.to_thread(round_trip_s)
 
 
 async def _each(work: Callable[[], Awaitable[Any]]) -> float:
