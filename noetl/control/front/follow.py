@@ -22,7 +22,7 @@ PACE_S = 0.01  # a follower hears nothing for so long after it heard something, 
 PAGE = 200  # rows read at once
 KEPT_EVENTS = 2000  # of a followed execution at hand; who is further behind reads the log
 KEPT_UNFOLLOWED = 100
-KEPT_UNFOLLOWED_TOPICS = 256  # executions that began lately, and that nobody follows yet
+KEPT_UNFOLLOWED_TOPICS = 64  # executions that began lately, and that nobody follows yet
 LAST_EVENT = "playbook.processed"
 
 Batch = tuple[int, list[Event]]
