@@ -28,7 +28,7 @@ from noetl.control.front.playbook_facts import PlaybookFacts
 from noetl.control.front.result import Reader
 from noetl.control.front.state import moments, result_so_far, whole_state
 from noetl.control.history import envelopes, events, rows_of, state_at
-from noetl.control.log_rows import events_of, outcome_of, request_of, stored_result, summary_of
+from noetl.control.log_rows import events_of, outcome_of, request_of, stored_result
 from noetl.control.notification_playbook import NotificationPlaybook
 from noetl.control.notifications import NotificationBook
 from noetl.control.recovery import newest_state
@@ -349,7 +349,7 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
                     return
 
     def _shown_live(self, state: State) -> answers.ExecutionAnswer:
-        return self._shown(state, summary_of(state, None, None))
+        return self._shown(state, state)
 
     async def _shown_stuck(self, summary: Summary) -> answers.ExecutionAnswer:
         """As much as can be read of it, and why it is stuck."""
@@ -362,9 +362,9 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
         stuck = {"status": summary.status, "stuck": stuck_fields(summary)}
         return cast(answers.ExecutionAnswer, {**self._shown(state, summary), **stuck})
 
-    def _shown(self, state: State, summary: Summary) -> answers.ExecutionAnswer:
+    def _shown(self, state: State, told: Summary | State) -> answers.ExecutionAnswer:
         result = result_so_far(state, self._engine.now())
-        whole = {**result, **moments(summary), **request_of(state), "log": self._store.path}
+        whole = {**result, **moments(told), **request_of(state), "log": self._store.path}
         return cast(answers.ExecutionAnswer, whole)
 
     async def status(self, execution_id: str) -> str:

@@ -24,12 +24,12 @@ def result_so_far(state: State, now: int) -> ExecutionOutcome:
     return result
 
 
-def moments(summary: Summary) -> Moments:
+def moments(told: Summary | State) -> Moments:
     """When it was asked for, began and ended."""
     return {
-        "requested_at": iso(summary.requested_at),
-        "started_at": _iso(summary.started_at),
-        "ended_at": _iso(summary.ended_at),
+        "requested_at": iso(told.requested_at),
+        "started_at": _iso(told.started_at),
+        "ended_at": _iso(told.ended_at),
     }
 
 
