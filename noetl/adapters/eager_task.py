@@ -15,26 +15,19 @@ T = TypeVar("T")
 class _EagerTask(asyncio.Future[T]):
     """As much of a task as a coroutine, its timeouts and whoever cancels it see."""
 
+    __slots__ = ("_cancel_next", "_cancels", "_waits_for", "_work")
+
     def __init__(self, work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop=loop)
-        self._work, self._loop_of = work, loop
+        self._work = work
         self._waits_for: asyncio.Future[Any] | None = None
         self._cancels = 0
         self._cancel_next = False
-        self._step()
 
-    def _step(self, *_: object) -> None:
-        current, loop = asyncio.tasks._current_tasks, self._loop_of  # type: ignore[attr-defined]
+    def step(self, *_: object) -> None:
+        """Go on until it waits again or is over."""
+        current, loop = asyncio.tasks._current_tasks, self.get_loop()  # type: ignore[attr-defined]
         outer, current[loop] = current.get(loop), self
-        try:
-            self._advance()
-        finally:
-            if outer is None:
-                del current[loop]
-            else:
-                current[loop] = outer
-
-    def _advance(self) -> None:
         self._waits_for = None
         try:
             if self._cancel_next:
@@ -53,14 +46,19 @@ class _EagerTask(asyncio.Future[T]):
             self.set_exception(error)
         else:
             self._wait_for(waited)
+        finally:
+            if outer is None:
+                del current[loop]
+            else:
+                current[loop] = outer
 
     def _wait_for(self, waited: "asyncio.Future[Any] | None") -> None:
         if waited is None:  # it only lets others go first
-            self._loop_of.call_soon(self._step)
+            self.get_loop().call_soon(self.step)
             return
         waited._asyncio_future_blocking = False
         self._waits_for = waited
-        waited.add_done_callback(self._step)
+        waited.add_done_callback(self.step)
         if self._cancel_next and waited.cancel():
             self._cancel_next = False
 
@@ -91,9 +89,13 @@ class _EagerTask(asyncio.Future[T]):
         return f"eager {self._work!r}"
 
 
-def eager_task(work: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
-    """Begin a piece of work here and now; it goes on by itself when it has to wait."""
-    loop = asyncio.get_running_loop()
+def eager_task(work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> asyncio.Future[T]:
+    """Begin a piece of work here and now; it goes on by itself when it has to wait.
+
+    `loop`: the one that runs. Whoever asks for it each time has the system asked which process this is.
+    """
     if sys.version_info >= (3, 12):
         return asyncio.Task(work, loop=loop, eager_start=True)
-    return _EagerTask(work, loop)
+    task = _EagerTask(work, loop)
+    task.step()
+    return task

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -161,7 +161,8 @@ async def _with_workers(
 ) -> AsyncIterator[Serving]:
     plane = control_plane(settings, store, results, adopts=True)
     async with server_link(settings, plane, server_id, bus, url) as link:
-        leasing = WorkerLeases(link.channel, settings.lease_s, later=_soon, wall=plane.engine.now)
+        later = asyncio.get_running_loop().call_soon
+        leasing = WorkerLeases(link.channel, settings.lease_s, later=later, wall=plane.engine.now)
         plane.engine.workers = leasing
         plane.front.fleet, plane.front.backlog = _fleet(leasing), leasing.longest_wait_ms
         worker_api = EngineWorkerApi(
@@ -220,10 +221,6 @@ def _retention(plane: Plane) -> list[tuple[float, sweep.Work]]:
         return []
     retention = Retention(plane.store, plane.results, plane.settings.retention)
     return [(LOOK_FOR_OLD_S, lambda: retention.look(plane.engine.now()))]
-
-
-def _soon(work: Callable[[], None]) -> None:
-    asyncio.get_running_loop().call_soon(work)
 
 
 def _fleet(leasing: WorkerLeases) -> Fleet:

@@ -78,7 +78,8 @@ class LinkConnection(asyncio.Protocol):
         self._writable = asyncio.Event()
         self._writable.set()
         self.why = ""  # it ended
-        self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.loop = asyncio.get_running_loop()
+        self.lost: asyncio.Future[str] = self.loop.create_future()
 
     # What each end does with messages
 
@@ -168,7 +169,7 @@ class LinkConnection(asyncio.Protocol):
     def _write(self, frame: bytes) -> None:
         """Write a frame at the end of this turn, with what else is said in it."""
         if not self._unwritten:
-            self.lost.get_loop().call_soon(self._write_all)
+            self.loop.call_soon(self._write_all)
         self._unwritten.append(frame)
         self._unwritten_bytes += len(frame)
         if self._unwritten_bytes > HELD_BYTES:

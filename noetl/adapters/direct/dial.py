@@ -58,7 +58,7 @@ class ServerConnection(LinkConnection):
         self._spoken = SPOKEN
         self.protocol = 0  # the version that was agreed on
         self._upgraded = False
-        self.welcomed: asyncio.Future[None] = self.lost.get_loop().create_future()  # let in, and told by whom
+        self.welcomed: asyncio.Future[None] = self.loop.create_future()  # let in, and told by whom
         self._numbers = count()
         self._requests: dict[int, asyncio.Future[bytes]] = {}
 
@@ -158,10 +158,10 @@ class ServerConnection(LinkConnection):
 
     async def request(self, what: str, body: bytes, timeout_s: float) -> bytes:
         """Ask and wait; raises NoAnswer, or the error that was answered."""
-        loop, number = asyncio.get_running_loop(), next(self._numbers) % (NUMBERS - 1) + 1  # 0: of a notice
-        future: asyncio.Future[bytes] = loop.create_future()
+        number = next(self._numbers) % (NUMBERS - 1) + 1  # 0: of a notice
+        future: asyncio.Future[bytes] = self.loop.create_future()
         self._requests[number] = future
-        late = loop.call_later(timeout_s, _too_late, future, what)
+        late = self.loop.call_later(timeout_s, _too_late, future, what)
         try:
             message = what.encode() + b" " + body
             if len(message) > ROOM or self.crowded:

@@ -255,7 +255,7 @@ class LinkServer:
         elif len(self._tasks) >= BUSY_MOST or not self._busy.take(len(body)):
             self._failed(connection, number, RETRY)
         else:
-            self._keep(eager_task(self._answer(connection, number, what, rest)))
+            self._keep(eager_task(self._answer(connection, number, what, rest), connection.loop))
 
     async def _answer(self, connection: WorkerConnection, number: int, what: bytes, body: bytes) -> None:
         try:

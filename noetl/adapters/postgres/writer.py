@@ -49,7 +49,7 @@ class Writer:
     """Appends in groups; made inside a running loop."""
 
     def __init__(self, database: Database, now: Callable[[], int | None]) -> None:
-        self._database, self._now = database, now
+        self._database, self._now, self._loop = database, now, asyncio.get_running_loop()
         self._queue: deque[_Waiting] = deque()
         self._group: list[_Waiting] = []  # what is being committed
         self._closing = False
@@ -66,14 +66,14 @@ class Writer:
             raise BackendError("the store is closed")
         if self._broken is not None:
             raise self._broken
-        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[bool] = self._loop.create_future()
         self._queue.append(_Waiting(append, future))
         if self._is_idle():
             if len(self._queue) >= ENOUGH:
                 self._begin()
             elif not self._beginning:
                 self._beginning = True  # with all else that is written at this moment
-                asyncio.get_running_loop().call_soon(self._begin_late)
+                self._loop.call_soon(self._begin_late)
         return await future
 
     def _is_idle(self) -> bool:
@@ -85,7 +85,7 @@ class Writer:
             self._begin()
 
     def _begin(self) -> None:
-        self._task = eager_task(self._work())
+        self._task = eager_task(self._work(), self._loop)
         if self._task.done():
             self._ended(self._task)
         else:
@@ -154,7 +154,7 @@ class Writer:
     async def _commit(self, appends: list[Append]) -> list[Settled]:
         """One transaction; raises BackendError when its outcome cannot be found out in time."""
         settled: dict[int, Settled] = {}
-        until = asyncio.get_running_loop().time() + 2 * self._database.patience_s
+        until = self._loop.time() + 2 * self._database.patience_s
         unknown = False
         while missing := [n for n in range(len(appends)) if n not in settled]:
             connection = await self._connected()
@@ -168,7 +168,7 @@ class Writer:
             except LOST as error:
                 self._drop()
                 unknown = True
-                if asyncio.get_running_loop().time() > until:
+                if self._loop.time() > until:
                     message = f"the database {self._database.shown} was lost in the middle of a commit"
                     raise trouble(message, error) from error
             except asyncpg.PostgresError as error:
@@ -274,13 +274,13 @@ class Writer:
         """The connection, made after the end of the one before; raises BackendError when there is none."""
         if self._connection is not None and not self._connection.is_closed():
             return self._connection
-        until = asyncio.get_running_loop().time() + self._database.patience_s
+        until = self._loop.time() + self._database.patience_s
         while True:
             try:
                 return await self._connect()
             except LOST as error:
                 self._drop()
-                if asyncio.get_running_loop().time() > until:
+                if self._loop.time() > until:
                     message = f"the database {self._database.shown} cannot be reached"
                     raise trouble(message, error) from error
             except asyncpg.PostgresError as error:

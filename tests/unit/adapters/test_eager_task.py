@@ -1,10 +1,18 @@
 """Tasks that begin where they are made: what they do at once, and that they are tasks to all who look."""
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 import pytest
 
 from noetl.adapters.eager_task import eager_task
+
+T = TypeVar("T")
+
+
+def begun(work: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
+    return eager_task(work, asyncio.get_running_loop())
 
 
 async def test_what_needs_not_wait_is_done_before_the_maker_goes_on() -> None:
@@ -14,7 +22,7 @@ async def test_what_needs_not_wait_is_done_before_the_maker_goes_on() -> None:
         seen.append("begun")
         return 7
 
-    task = eager_task(work())
+    task = begun(work())
     assert seen == ["begun"]
     assert await task == 7
 
@@ -27,7 +35,7 @@ async def test_it_goes_on_when_what_it_waits_for_is_there() -> None:
         await asyncio.sleep(0)
         return first + 1
 
-    task = eager_task(work())
+    task = begun(work())
     assert not task.done()
     future.set_result(1)
     assert await task == 2
@@ -39,7 +47,7 @@ async def test_an_error_is_of_whoever_waits() -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        await eager_task(work())
+        await begun(work())
 
 
 async def test_the_maker_is_the_current_task_again_afterwards() -> None:
@@ -51,7 +59,7 @@ async def test_the_maker_is_the_current_task_again_afterwards() -> None:
         await asyncio.sleep(0)
         inner.append(asyncio.current_task())
 
-    task = eager_task(work())
+    task = begun(work())
     assert asyncio.current_task() is own
     await task
     assert inner == [task, task]
@@ -67,7 +75,7 @@ async def test_a_timeout_inside_ends_what_it_is_around_and_nothing_else() -> Non
             return "timed out"
         return "waited"
 
-    assert await eager_task(work()) == "timed out"
+    assert await begun(work()) == "timed out"
 
 
 async def test_it_can_be_cancelled_where_it_waits() -> None:
@@ -79,7 +87,7 @@ async def test_it_can_be_cancelled_where_it_waits() -> None:
         finally:
             cleaned.append("yes")
 
-    task = eager_task(work())
+    task = begun(work())
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
