@@ -56,6 +56,10 @@ class WorkerInfo:
     beat: Heartbeat | None = None
     holds: int = 0  # orders that this server knows to be with it
     programs: set[str] = field(default_factory=set)  # playbooks it has been sent
+    kinds: frozenset[str] = field(init=False)  # that it can do
+
+    def __post_init__(self) -> None:
+        self.kinds = frozenset(self.hello.kinds)
 
 
 class WorkerLeases:
@@ -240,7 +244,7 @@ class WorkerLeases:
         """Take out what a worker can do; with a playbook that it has not had it must ask."""
         if self._closing:
             return []
-        kinds = frozenset(worker.hello.kinds)
+        kinds = worker.kinds
 
         def fits(order: WorkOrder) -> bool:
             able = self.needs(order) <= kinds and (order.claim is None or worker.hello.claims)

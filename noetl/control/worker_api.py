@@ -6,7 +6,7 @@ again, to whoever does.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Literal
@@ -183,8 +183,8 @@ class EngineWorkerApi:
             return frozenset()
         step = program.steps[order.step]
         if order.claim is not None and step.loop is not None and step.loop.claim is not None:
-            return frozenset(_kinds(program, step.loop.claim.pipeline))
-        return frozenset(_kinds(program, step.pipeline))
+            return _kinds(program, step.loop.claim.pipeline)
+        return _kinds(program, step.pipeline)
 
     def _answers(self, execution_id: str, lease: str, push: Callable[[Push], None]) -> None:
         """Say again what a waiting pipeline of a lease may not have heard, once it is committed."""
@@ -231,10 +231,8 @@ class EngineWorkerApi:
                 self._leasing.let_go(execution_id, lease, epoch)
 
 
-def _kinds(program: Program, pipeline: Pipeline) -> Iterable[str]:
+def _kinds(program: Program, pipeline: Pipeline) -> frozenset[str]:
     """The kinds of a pipeline, and of the blocks it may call."""
-    for task in pipeline.tasks:
-        yield task.kind
-    if any(task.kind == "workbook" for task in pipeline.tasks):
-        for block in program.blocks.values():
-            yield from (task.kind for task in block.pipeline.tasks)
+    if "workbook" not in pipeline.kinds:
+        return pipeline.kinds
+    return pipeline.kinds.union(*(block.pipeline.kinds for block in program.blocks.values()))

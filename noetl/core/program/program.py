@@ -100,6 +100,7 @@ class Pipeline:
     named: frozenset[str]  # names that are read here or where the pipeline has ended, tasks among them
     wants_ref: bool  # some template of the pipeline, or after it, reads a task's `ref`
     wants_meta: bool  # some template of the pipeline, or after it, reads a task's `meta`
+    kinds: frozenset[str]  # of its tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,7 +511,8 @@ def _of_tasks(compiled: tuple[TaskProgram, ...], labels: Mapping[str, int], outs
     both = mentions.union(outside)
     wants_ref = mentions.names("output", "ref") or any(both.names(name, "ref") for name in names)
     wants_meta = any("meta" in path for path in both.paths)
-    return Pipeline(compiled, labels, mentions, both.bare(), wants_ref, wants_meta)
+    used = frozenset(task.kind for task in compiled)
+    return Pipeline(compiled, labels, mentions, both.bare(), wants_ref, wants_meta, used)
 
 
 def _task(
