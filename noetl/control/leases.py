@@ -27,6 +27,7 @@ NOT_UNDERSTOOD_MOST = 3  # of one beat are said
 LEFT_S = 0.25  # workers that were hinted at ask at once: what waits longer is for whoever asks
 RECENT_BEATS = 2  # a worker that was heard within so many is given orders unasked
 LATE_LINES_S = 120.0  # a worker keeps lines that it cannot hand in for half as long
+ENDED_MOST = 100_000  # leases whose lines may still come, of 400 bytes each: of more the newest
 UNHEARD_BEATS = 3  # an order that its worker does not mention after so many beats never reached it
 
 Ended = tuple[str, str, int, str]  # execution, lease, epoch, worker
@@ -304,6 +305,8 @@ class WorkerLeases:
             ended = (execution_id, lease, epoch, worker_id)
             self._ended[ended] = self._clock() + LATE_LINES_S
             self._ended.move_to_end(ended)
+            if len(self._ended) > ENDED_MOST:
+                self._ended.popitem(last=False)
             self._drop((execution_id, lease))
         else:
             self.let_go(execution_id, lease, epoch)

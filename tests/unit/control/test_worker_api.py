@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from noetl.control import leases
 from noetl.control.leases import LATE_LINES_S, WorkerLeases
 from noetl.control.ownership import OverError
 from noetl.control.worker_api import EngineWorkerApi
@@ -222,6 +223,20 @@ async def test_lines_that_come_after_the_last_report_are_kept_for_a_while() -> N
     world.now += LATE_LINES_S + 1
     await api.lines(LinesRequest("w", [line("much later")]))
     assert kept == ["the end"]
+
+
+async def test_of_very_many_leases_that_end_at_once_the_newest_may_still_print(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(leases, "ENDED_MOST", 2)
+    ids = ("e1", "e2", "e3")
+    api, kept, world = printing(over=ids)
+    for execution_id in ids:
+        world.leasing.adopt(execution_id, Lease("l1", run="s.1", epoch=1, worker="w"))
+        world.leasing.ended(execution_id, "l1", 1, "w")
+    for execution_id in ids:
+        await api.lines(LinesRequest("w", [line(execution_id, execution_id)]))
+    assert kept == ["e2", "e3"]
 
 
 async def test_lines_of_what_another_server_runs_are_to_be_sent_to_that_one() -> None:
