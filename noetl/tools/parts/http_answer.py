@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from noetl.core.values.nesting import TOO_DEEP, is_too_deep
+from noetl.core.values.nesting import NESTED_MOST, TOO_DEEP, is_too_deep
 from noetl.json_value import Json
 from noetl.ports.call import CallPayloads
 from noetl.ports.envelope import Envelope, Failed, Reference, error
@@ -168,7 +168,7 @@ def _json(raw: bytes, charset: str | None) -> Body:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         message = _half_character(raw) or f"the body is not JSON: {problem}"
         return Body(_text(raw, charset), problem=message)
-    if is_too_deep(value):
+    if raw.count(b"[") + raw.count(b"{") > NESTED_MOST and is_too_deep(value):
         return Body(_text(raw, charset), problem=f"the body cannot be kept: {TOO_DEEP}")
     # Only an escape can smuggle in what a JSON text may hold and the log may not.
     return Body(to_json(value) if b"\\u0000" in raw else value)
