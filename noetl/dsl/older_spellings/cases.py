@@ -93,29 +93,38 @@ def _actions(node: Node) -> dict[str, Entry]:
 
 
 def _as_arcs(rw: Rewriting, step: Collection, entry: Entry, branches: list[Branch]) -> bool:
-    targets = [_targets(branch.actions["next"].value) for branch in branches]
-    several, present = any(len(arcs) > 1 for arcs in targets), step.entry("next")
-    if not all(targets) or (several and len(branches) > 1):
+    router, present = router_of(branches, flow=step.flow), step.entry("next")
+    arcs = router.list_at("arcs") if router is not None else None
+    if router is None or arcs is None:
         return False
-    if any(
-        "when" in arc for branch, arcs in zip(branches, targets, strict=True) if branch.guard for arc in arcs
-    ):
-        return False
-    if present is not None and (present.as_list is None or several):
-        return False
-    arcs = tree.listing(flow=step.flow)
-    for branch, arcs_of_branch in zip(branches, targets, strict=True):
-        _add_arcs(arcs, branch, arcs_of_branch)
     if present is not None:
+        if present.as_list is None or "spec" in router:
+            return False
         arcs.entries += present.entries
         step.drop(present)
-    router = tree.mapping_of({"arcs": arcs}, flow=step.flow)
-    if several:
-        router.insert(0, tree.pair("spec", tree.mapping_of({"mode": "inclusive"}, flow=True)))
     entry.rename("next")
     entry.value = router
     rw.review(entry.mark, "'case' is now 'next': its guards are asked once, when the step has ended")
     return True
+
+
+def router_of(branches: list[Branch], *, flow: bool) -> Collection | None:
+    """A router for branches that only name the steps after them, or None where no router says the same."""
+    targets = [_targets(branch.actions["next"].value) for branch in branches]
+    several = any(len(arcs) > 1 for arcs in targets)
+    if not all(targets) or (several and len(branches) > 1):
+        return None
+    if any(
+        "when" in arc for branch, arcs in zip(branches, targets, strict=True) if branch.guard for arc in arcs
+    ):
+        return None
+    arcs = tree.listing(flow=flow)
+    for branch, arcs_of_branch in zip(branches, targets, strict=True):
+        _add_arcs(arcs, branch, arcs_of_branch)
+    router = tree.mapping_of({"arcs": arcs}, flow=flow)
+    if several:
+        router.insert(0, tree.pair("spec", tree.mapping_of({"mode": "inclusive"}, flow=True)))
+    return router
 
 
 def _targets(node: Node) -> list[Collection]:

@@ -4,6 +4,7 @@ from noetl.dsl.grammar.checker import NEXT_NOT_ROUTER
 from noetl.dsl.grammar.playbook import SCHEDULING
 from noetl.dsl.older_spellings import findings, policies
 from noetl.dsl.older_spellings.cases import rewrite_case
+from noetl.dsl.older_spellings.next_branches import has_branches, router_of_branches
 from noetl.dsl.older_spellings.positioned import positioned, scalar_value
 from noetl.dsl.older_spellings.previous import rewrite_previous
 from noetl.dsl.older_spellings.rewriting import Rewriting
@@ -21,6 +22,7 @@ from noetl.dsl.yaml import editable_tree as tree
 from noetl.dsl.yaml.editable_tree import Collection, Entry, Scalar
 from noetl.dsl.yaml.one_line import flow
 
+NO_ROUTER = "'next' is not a router: it is a mapping with 'arcs'"
 # What can only be read once the tools have run.
 AFTERWARDS = ("outcome", "output", "result", "_prev", "event")
 
@@ -209,14 +211,25 @@ def _make_router(rw: Rewriting, entry: Entry) -> None:
         arcs = tree.listing([tree.item(router)], flow=router.flow)
     if arcs is None:
         return
+    if has_branches(arcs):
+        _make_router_of_branches(rw, entry, arcs)
+        return
     for arc in arcs.entries:
         if isinstance(arc.value, Scalar) and isinstance(scalar_value(arc.value), str):
             arc.value = tree.mapping_of({"step": arc.value}, flow=True)
     entry.value = tree.mapping_of({"arcs": arcs}, flow=arcs.flow)
     entry.gap = entry.gap if not arcs.flow else " "
-    message = "'next' is not a router: it is a mapping with 'arcs'"
-    rw.legacy(NEXT_NOT_ROUTER, entry.mark, message, f"next: {flow(positioned(entry.value))}")
+    rw.legacy(NEXT_NOT_ROUTER, entry.mark, NO_ROUTER, f"next: {flow(positioned(entry.value))}")
     rw.changed(entry.mark, "'next' is now a router with 'arcs'")
+
+
+def _make_router_of_branches(rw: Rewriting, entry: Entry, arcs: Collection) -> None:
+    router = router_of_branches(rw, entry, arcs)
+    write = '{arcs: [{step: …, when: "{{ … }}"}]}' if router is None else flow(positioned(router))
+    rw.legacy(NEXT_NOT_ROUTER, entry.mark, NO_ROUTER, f"next: {write}")
+    if router is not None:
+        entry.value = router
+        entry.gap = entry.gap if not arcs.flow else " "
 
 
 def _move_mode(rw: Rewriting, step: Collection, router: Collection | None) -> None:

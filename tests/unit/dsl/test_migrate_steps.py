@@ -288,6 +288,80 @@ def test_a_case_without_a_mechanical_replacement_is_left_with_a_note(case: str) 
     assert [message for message in looks(result) if "'case' was left" in message]
 
 
+BRANCHES = {
+    "branches, else first": step(
+        """\
+        - step: a
+          tool: {kind: noop}
+          next:
+            - else:
+                - step: c
+            # the good way
+            - when: "{{ ctx.x }}"
+              then:
+                - step: b
+            - d
+        - {step: b, tool: {kind: noop}}
+        - {step: c, tool: {kind: noop}}
+        - {step: d, tool: {kind: noop}}
+        """,
+        """\
+        - step: a
+          tool: {kind: noop}
+          next:
+            arcs:
+              # the good way
+              - step: b
+                when: "{{ ctx.x }}"
+              - {step: d}
+              - step: c
+        - {step: b, tool: {kind: noop}}
+        - {step: c, tool: {kind: noop}}
+        - {step: d, tool: {kind: noop}}
+        """,
+    ),
+    "several steps of one branch": step(
+        '- step: a\n  next: [{when: "{{ ctx.x }}", then: [b, c]}]\n- {step: b, tool: {kind: noop}}\n- {step: c, tool: {kind: noop}}',
+        """\
+        - step: a
+          next: {spec: {mode: inclusive}, arcs: [{step: b, when: "{{ ctx.x }}"}, {step: c, when: "{{ ctx.x }}"}]}
+        - {step: b, tool: {kind: noop}}
+        - {step: c, tool: {kind: noop}}
+        """,
+    ),
+    "else with then": step(
+        '- step: a\n  next: [{when: "{{ ctx.x }}", then: a}, {else: {then: b}}]\n- {step: b, tool: {kind: noop}}',
+        '- step: a\n  next: {arcs: [{step: a, when: "{{ ctx.x }}"}, {step: b}]}\n- {step: b, tool: {kind: noop}}',
+    ),
+}
+
+
+@pytest.mark.parametrize("before, after", BRANCHES.values(), ids=BRANCHES.keys())
+def test_branches_under_next_are_arcs_and_their_author_is_told(before: str, after: str) -> None:
+    result = rewritten(before)
+    assert " ".join(result.text.split()) == " ".join(after.split())
+    assert [message for message in looks(result) if "the first whose guard holds" in message]
+
+
+@pytest.mark.parametrize(
+    "branches",
+    [
+        '[{when: "{{ ctx.x }}", then: [a, b]}, {else: [a]}]',
+        '[{when: "{{ ctx.x }}", then: [{step: a, when: "{{ ctx.y }}"}]}]',
+        '[{when: "{{ ctx.x }}", then: [a], set: {ctx.y: 1}}]',
+        "[{then: [a]}]",
+        '[{when: "{{ ctx.x }}", else: [a]}]',
+        '[{when: "{{ ctx.x }}", then: []}]',
+        "[{else: {run: [a]}}]",
+    ],
+)
+def test_branches_that_no_router_says_are_left_with_a_note(branches: str) -> None:
+    text = doc(f"- step: a\n  next: {branches}")
+    result = rewritten(text)
+    assert result.text == text
+    assert [message for message in looks(result) if "'next' was left" in message]
+
+
 @pytest.mark.parametrize(
     "body, word",
     [
