@@ -4,6 +4,7 @@ import pytest
 
 from noetl.core.program.evaluator import EvaluationError, TemplateEvaluator
 from noetl.core.program.program import Guard, Write
+from noetl.core.values.nesting import NESTED_MOST, TOO_DEEP
 from noetl.core.values.output import externalise
 from noetl.core.values.scope import Scope
 from noetl.dsl.templates.template import compile_value
@@ -53,6 +54,19 @@ def test_an_error_names_its_place(place, told):
         with pytest.raises(EvaluationError) as caught:
             question()
         assert caught.value.message.startswith(told)
+
+
+def deep(levels):
+    return [deep(levels - 1)] if levels else []
+
+
+def test_a_value_that_is_too_deep_to_be_kept_is_an_error_with_its_place():
+    scope = Scope({"ctx": {"most": deep(NESTED_MOST), "more": deep(NESTED_MOST + 1)}}, most=9)
+    place, most, more = ("set", "s.1"), write("a", "{{ ctx.most }}"), write("a", "{{ ctx.more }}")
+    assert JUDGE.writes(place, [most], scope).pairs
+    with pytest.raises(EvaluationError) as caught:
+        JUDGE.writes(place, [more], scope)
+    assert (caught.value.kind, caught.value.message) == ("limit", f"set of step run s.1: {TOO_DEEP}")
 
 
 def test_all_values_of_one_set_are_rendered_against_the_state_before_it():

@@ -389,6 +389,18 @@ def test_signals_rejected_reports_and_waits_are_told():
     assert "the signal 'go' came" in told(by_hand(world))
 
 
+def test_a_task_that_runs_is_told_with_when_its_step_has_to_end():
+    world = World(compiled("- {step: a, spec: {timeout: 60}, tool: {name: t, kind: noop}}"))
+    world.start()
+    world.begun("a.1")
+    world.report("a.1", world.event("task.started", "a.1", "", "t"))
+    found = by_hand(world)
+    (task,) = found.under_way
+    assert (task.task, task.step_ends) == ("t", world.now + 60_000)
+    assert "a.1 has been running task 't' since" in found.summary
+    assert explain("e1", list(enumerate(world.events, 1)), "b").under_way == []
+
+
 def test_values_that_were_left_out_of_a_set_are_told():
     world = World(compiled("- {step: a, tool: {kind: noop}, set: {ctx.n: '{{ output.data.n.m }}'}}"))
     world.start()

@@ -69,6 +69,18 @@ def test_an_error(error, text):
 
 
 @pytest.mark.parametrize(
+    "error, text",
+    [
+        (None, "no error was given"),
+        ({"kind": "http", "message": "401"}, "http: 401"),
+        ({"kind": "http", "message": "401", "details": {"body": "no\n  way"}}, "http: 401: no way"),
+    ],
+)
+def test_an_error_with_the_beginning_of_what_was_answered(error, text):
+    assert explain_text.error_and_body(error) == text
+
+
+@pytest.mark.parametrize(
     "counts, text",
     [
         (None, ""),
