@@ -220,7 +220,7 @@ class _Builder:
     def workbook(self) -> Schema:
         """Blocks by name, or a list of blocks that each say their name."""
         named = {"type": "object", "propertyNames": _name("block"), "additionalProperties": self.shape(BLOCK)}
-        return {"anyOf": [named, {"type": "array", "items": self.shape(_NAMED_BLOCK)}]}
+        return {"anyOf": [named, {"type": ["array", "null"], "items": self.shape(_NAMED_BLOCK)}]}
 
     def item(self) -> Schema:
         """One entry of a pipeline: a task of some kind, or sugar."""

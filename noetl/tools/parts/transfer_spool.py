@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
@@ -54,7 +55,7 @@ async def _http(source: Source, call: Call, file: "tempfile._TemporaryFileWrappe
         async for piece in pieces(response, knobs.max_response_bytes):
             await in_thread(file.write, piece)
         media_format = MEDIA.get(response.content_type)
-        return str(source.format or media_format or format_of(response.url.path, None))
+        return str(source.format or media_format or format_of(urlsplit(str(response.url)).path, None))
 
 
 async def _object(source: Source, call: Call, file: "tempfile._TemporaryFileWrapper[bytes]") -> str:
