@@ -16,6 +16,7 @@ def test_the_web_ui_leads_to_the_docs_and_a_search_to_the_page(page: Page) -> No
     page.goto("/settings")
     page.get_by_role("link", name="Docs").click()
     expect(page.get_by_role("heading", name="NoETL", level=1)).to_be_visible()
+    page.wait_for_load_state()  # the search comes with the page's script, which is behind its text
     page.keyboard.press("/")
     page.keyboard.type("unknown-ste")
     expect(page.get_by_role("option").first).to_contain_text("unknown-step")

@@ -134,7 +134,7 @@ async def test_a_mail_that_is_not_taken_is_a_failed_attempt(smtp: SmtpServer) ->
         await Mail(HERE).send("a@example.com", account(smtp), FAILED)
     assert refused.value.status == 451
     smtp.refuses = {"RCPT": "550 nobody here"}
-    with pytest.raises(NotDelivered, match="does not take mail for a@example.com: 550 nobody here"):
+    with pytest.raises(NotDelivered, match=r"does not take mail for a@example\.com: 550 nobody here"):
         await Mail(HERE).send("a@example.com", account(smtp), FAILED)
 
 
