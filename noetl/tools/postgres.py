@@ -32,6 +32,7 @@ too.
 Needs the extra `postgres`.
 """
 
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from functools import partial
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from asyncpg.prepared_stmt import PreparedStatement
 
 FETCHED = 1000
+_CHANGES = re.compile(r"\b(?:insert\s+into|delete\s+from|merge\s+into|update\b[^;]*?\bset)\b", re.IGNORECASE)
 CHANGING = ("INSERT", "UPDATE", "DELETE", "MERGE")  # done whole or not at all, so that they may be sent again
 STALE = ("0A", "42")  # what the server says to a statement whose tables have changed
 EXAMPLE = """\
@@ -230,7 +232,7 @@ async def _statement(
         return Result(changed=changed_rows(prepared.get_statusmsg()))
     result = Result(columns_of(attribute.name for attribute in attributes))
     # Closed at once, not when it is collected: it holds a transaction.
-    async with aclosing(_chunks(connection, prepared, arguments, first_word(text))) as chunks:
+    async with aclosing(_chunks(connection, prepared, arguments, _reads(text))) as chunks:
         await gather(result, chunks, rows_max, call)
     return result
 
@@ -267,11 +269,19 @@ async def _run_typed(
     return None
 
 
+def _reads(statement: str) -> bool:
+    word = first_word(statement)
+    return word in ("SELECT", "VALUES", "TABLE") or (word == "WITH" and not _CHANGES.search(statement))
+
+
 async def _chunks(
-    connection: "Connection", prepared: "PreparedStatement", arguments: list[object], word: str
+    connection: "Connection", prepared: "PreparedStatement", arguments: list[object], reads: bool
 ) -> AsyncGenerator[list[list[object]], None]:
-    """Rows a piece at a time where a cursor can be had; other statements give theirs at once."""
-    if word not in ("SELECT", "WITH", "VALUES", "TABLE"):
+    """Rows a piece at a time, with a cursor, of what only reads, all at once of what changes something.
+
+    A worker that stood still in the midst would hold those, and whoever does its work would not see them.
+    """
+    if not reads:
         yield [[from_pg(value) for value in record.values()] for record in await prepared.fetch(*arguments)]
         return
     async with connection.transaction():
