@@ -17,6 +17,7 @@ create table work.effect (key text primary key, tag text, id int);
 """
 ROWS = 30
 CLAIM = """
+select pg_advisory_xact_lock(hashtextextended(:key, 0));
 with mine as (select id from work.job where claimed_by = :key),
 fresh as (select id from work.job where tag = :tag and claimed_by is null and not exists (select from mine)
   order by id limit :batch for update skip locked)

@@ -12,12 +12,13 @@ from tests.distributed.cluster import BOTH_LINKS, Cluster
 ROWS = 600
 SOME = 120  # enough for several batches
 CLAIM = """
-with mine as (select id from job where claimed_by = :key and state = 'taken'),
+select pg_advisory_xact_lock(hashtextextended(:key, 0));
+with mine as (select id, state from job where claimed_by = :key),
 fresh as (
   select id from job where state = 'new' and not exists (select from mine) order by id limit :batch
   for update skip locked)
 update job set state = 'taken', claimed_by = :key
-where id in (select id from mine union all select id from fresh) returning id
+where id in (select id from mine where state = 'taken' union all select id from fresh) returning id
 """
 WORK = """
 apiVersion: noetl.io/v2
