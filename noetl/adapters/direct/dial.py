@@ -28,6 +28,7 @@ from noetl.adapters.direct.tunnel import tunnel
 from noetl.adapters.forward_proxy import forward_proxy
 from noetl.adapters.link.error_reply import decode_error
 from noetl.adapters.link.requests import NoAnswer
+from noetl.adapters.quick_wait import QuickWait
 from noetl.errors import BackendError, RequestError
 from noetl.ports.link_protocol import SPOKEN, ProtocolRange
 
@@ -61,6 +62,7 @@ class ServerConnection(LinkConnection):
         self.welcomed: asyncio.Future[None] = self.loop.create_future()  # let in, and told by whom
         self._numbers = count()
         self._requests: dict[int, asyncio.Future[bytes]] = {}
+        self._answer = QuickWait(self.loop)
 
     # Being let in
 
@@ -83,6 +85,7 @@ class ServerConnection(LinkConnection):
     def data_received(self, data: bytes) -> None:
         """Frames; before, the answer of HTTP."""
         if self._upgraded:
+            self._answer.end()
             super().data_received(data)
             return
         self._head += data
@@ -169,6 +172,7 @@ class ServerConnection(LinkConnection):
                     await self.send_long(REQUEST, number, message)
             else:
                 self.send(REQUEST, number, message)
+            self._answer.begin()
             return await future
         except (LinkClosed, TimeoutError) as error:
             raise NoAnswer(f"no answer to {what} from {self.url}: {error}") from None

@@ -29,6 +29,7 @@ from noetl.adapters.direct.notices import BEAT, HINT, ORDERS, PEERS, PUSH, Peers
 from noetl.adapters.eager_task import eager_task
 from noetl.adapters.link.error_reply import encode_error
 from noetl.adapters.link.handlers import RequestHandler, decode, request_handlers
+from noetl.adapters.quick_wait import QuickWait
 from noetl.core.message import WorkOrder
 from noetl.errors import BackendError, Denied, NoetlError, RequestError
 from noetl.ports import link
@@ -71,6 +72,7 @@ class WorkerConnection(LinkConnection):
         if self.identity is None:
             self.abort("it spoke before it was let in")
         else:
+            self._server.heard()
             super().data_received(data)
 
     def message(self, kind: int, number: int, body: bytes) -> None:
@@ -111,10 +113,12 @@ class LinkServer:
         self._peers: list[ServerAddress] = []
         self._handlers: dict[bytes, RequestHandler[WorkerConnection]] = {}
         self._heartbeats: link.HeartbeatListener | None = None
+        self._report: QuickWait | None = None  # on the work that was given last
 
     def open(self, worker_api: link.WorkerApi, heartbeats: link.HeartbeatListener) -> None:
         """Answer with this API from now on; before, nobody is let in."""
-        handlers = request_handlers(self.server, worker_api, _check_sender)
+        self._report = QuickWait(asyncio.get_running_loop())
+        handlers = request_handlers(self.server, worker_api, _check_sender, self._report.begin)
         self._handlers = {what.encode(): handler for what, handler in handlers.items()}
         self._heartbeats = heartbeats
         self._spawn(self._look_after())
@@ -234,6 +238,11 @@ class LinkServer:
 
     # Answering
 
+    def heard(self) -> None:
+        """A worker has said something."""
+        if self._report is not None:
+            self._report.end()
+
     def beat(self, connection: WorkerConnection, body: bytes) -> None:
         try:
             beat = decode(_BEAT, body)
@@ -315,6 +324,8 @@ class LinkServer:
         if connection is None:
             return False
         deliveries = [link.OrderDelivery(order) for order in orders]
+        if self._report is not None:
+            self._report.begin()
         return connection.notice(ORDERS + _encode(link.Orders(self.server, self._now(), deliveries)))
 
     def tell_peers(self, servers: list[ServerAddress]) -> None:

@@ -25,9 +25,12 @@ _SECRET = msgspec.json.Decoder(SecretRequest)
 
 
 def request_handlers(
-    server: str, worker_api: WorkerApi, check_sender: CheckSender[Caller]
+    server: str,
+    worker_api: WorkerApi,
+    check_sender: CheckSender[Caller],
+    on_orders: Callable[[], None] = lambda: None,
 ) -> dict[str, RequestHandler[Caller]]:
-    """The handler of each request that workers make."""
+    """The handler of each request that workers make; `on_orders`: a report is answered with new work."""
 
     async def which(body: bytes, caller: Caller) -> bytes:
         check_sender(None, body.decode("utf-8", "replace") or None, caller)
@@ -52,7 +55,10 @@ def request_handlers(
     async def report(body: bytes, caller: Caller) -> bytes:
         request = decode(_REPORT, body)
         check_sender(request.worker_id, None, caller)
-        return _encode(await worker_api.report(request))
+        reply = await worker_api.report(request)
+        if reply.next.orders:
+            on_orders()
+        return _encode(reply)
 
     async def lines(body: bytes, caller: Caller) -> bytes:
         request = decode(_LINES, body)

@@ -17,6 +17,7 @@ from noetl.adapters.eager_task import eager_task
 from noetl.adapters.postgres.batch import alone, begins, columns, key_of, weight
 from noetl.adapters.postgres.database import LOST, RETRY_S, Database, trouble
 from noetl.adapters.postgres.statements import APPEND, SQL
+from noetl.adapters.quick_wait import QuickWait
 from noetl.errors import BackendError, Conflict, NoetlError
 from noetl.ports.notification import notice_values
 from noetl.ports.store import ANEW, Append, check_kept
@@ -59,6 +60,7 @@ class Writer:
         self._task: asyncio.Future[None] | None = None  # while something is being committed
         self._broken: BackendError | None = None
         self._beginning = False  # a commit is about to begin
+        self._answer = QuickWait(self._loop)
 
     async def write(self, append: Append) -> bool:
         """Whether an append was applied; durable then. Raises BackendError when it cannot be known."""
@@ -185,8 +187,10 @@ class Writer:
             return [await self._tell(appends[0])]
         single = alone(appends[0], self._now()) if len(appends) == 1 else None
         name, values = single or ("append", columns(appends, self._now()))
+        self._answer.begin()
         try:
             rows = await self._statements[name].fetch(*values, timeout=self._database.patience_s)
+            self._answer.end()
         except LOST:
             raise
         except asyncpg.PostgresError as error:

@@ -69,9 +69,7 @@ def claim(use: Use, secrets: dict[str, Any], database: str) -> Claim:
     secrets["pg"] = {"dsn": database}
 
     async def claimed(key: str) -> list[int]:
-        answer = await use(
-            "postgres", {"query": CLAIM, "params": {"key": key, "batch": 3}}, auth_name="pg"
-        )
+        answer = await use("postgres", {"query": CLAIM, "params": {"key": key, "batch": 3}}, auth_name="pg")
         assert answer["status"] == "ok", answer
         return sorted(row["id"] for row in answer["data"]["rows"])
 
@@ -86,7 +84,9 @@ async def test_a_claim_made_again_waits_for_the_lost_workers_statement_and_bring
     assert await claim_on(jobs, "k1") == [1, 2, 3]
     again = asyncio.create_task(claim("k1"))
     watcher = await asyncpg.connect(database)
-    while not await watcher.fetchval("select count(*) from pg_locks where locktype = 'advisory' and not granted"):
+    while not await watcher.fetchval(
+        "select count(*) from pg_locks where locktype = 'advisory' and not granted"
+    ):
         assert not again.done()
     assert await claim("k2") == [4, 5, 6]  # other claims wait for nobody
     await lost.commit()
