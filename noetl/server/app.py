@@ -22,6 +22,7 @@ from noetl.server.reply import reply
 from noetl.server.request_log import Record
 from noetl.server.route_spec import openapi
 from noetl.server.routes import ROUTERS, executions, mcp
+from noetl.server.under_way import held_connections
 
 
 def create_app(front: ServedFront, options: Options) -> FastAPI:
@@ -36,7 +37,7 @@ def create_app(front: ServedFront, options: Options) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.front, app.state.options = front, options
-    app.state.mcp_calls = mcp.Calls()
+    app.state.mcp_calls, app.state.held = mcp.Calls(), held_connections()
     app.state.closing = Closing()  # set when the server stops: streams end then
     problem.install(app)
     app.add_exception_handler(UnknownPlaybook, _unknown_playbook)

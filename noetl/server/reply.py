@@ -2,6 +2,7 @@
 
 import asyncio
 from codecs import BOM_UTF8
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 import msgspec
@@ -10,9 +11,11 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from noetl.ports.front import ServedFront
+from noetl.server.access import who_asks
 from noetl.server.body_words import body_words
 from noetl.server.options import Options
 from noetl.server.problem import Problem
+from noetl.server.under_way import UnderWay
 
 T = TypeVar("T")
 JSON = "application/json"
@@ -32,6 +35,12 @@ def front_of(request: Request) -> ServedFront:
 def options_of(request: Request) -> Options:
     options: Options = request.app.state.options
     return options
+
+
+def held(request: Request) -> AbstractContextManager[None]:
+    """Hold the connection of a request while it waits; entering refuses it where too many are held."""
+    connections: UnderWay = request.app.state.held
+    return connections.admitted(who_asks(request).key)
 
 
 async def body_of(request: Request) -> bytes:

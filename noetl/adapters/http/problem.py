@@ -31,10 +31,24 @@ class Refused(RequestError):
     code = "refused"
 
 
+class TooMany(BackendError):
+    """The server has no room for that now; it may have in a moment."""
+
+    code = "refused"
+
+
 class ServerFailed(NoetlError):
     """The server has a bug; what was asked for may have happened."""
 
     code = "server"
+
+
+_ERRORS: dict[int, type[NoetlError]] = {
+    400: RequestError,
+    404: NotFound,
+    409: Conflict,
+    429: TooMany,
+}
 
 
 def error_of(url: str, status: int, body: bytes) -> NoetlError:
@@ -52,7 +66,7 @@ def error_of(url: str, status: int, body: bytes) -> NoetlError:
         return ServerFailed(f"the server at {url}: {message}", hint=hint or "its log says more")
     if problem is None:
         return Refused(message, hint="is that a NoETL server? noetl doctor tells")
-    return {404: NotFound, 409: Conflict, 400: RequestError}.get(status, Refused)(message, hint=hint)
+    return _ERRORS.get(status, Refused)(message, hint=hint)
 
 
 def problem_words(body: bytes) -> str | None:

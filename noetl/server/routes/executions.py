@@ -1,6 +1,7 @@
 """Starting executions and how they stand."""
 
 import time
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Annotated
 
@@ -16,7 +17,7 @@ from noetl.ports.store import Find, Listed
 from noetl.server.access import EXECUTION_ID, require, require_path, who_asks
 from noetl.server.closing import Closing
 from noetl.server.paging import Cursor
-from noetl.server.reply import front_of, read, reply
+from noetl.server.reply import front_of, held, read, reply
 from noetl.server.route_spec import EXECUTION, Guarded, describe, make_router, parameter
 from noetl.server.routes.catalog import require_text
 from noetl.server.shapes import Begun, EventPage, ExecutionPage, StartBody
@@ -94,8 +95,9 @@ START = next(route for route in router.routes if isinstance(route, Guarded))
 async def begin(request: Request, ask: Ask, wait_s: int = 0) -> Response:
     """Start what is asked for, by whoever may."""
     await require_ask(request, ask)
-    started = await front_of(request).start(ask)
-    result = await _after_waiting(request, started.execution_id, wait_s) if wait_s else None
+    with held(request) if wait_s else nullcontext():
+        started = await front_of(request).start(ask)
+        result = await _after_waiting(request, started.execution_id, wait_s) if wait_s else None
     return begun_reply(started, 200 if started.existed else 201, result)
 
 
@@ -232,7 +234,8 @@ async def show(request: Request) -> Response:
     """How an execution stands, from its projection: the size of its log does not matter."""
     execution_id, wait_s = id_of(request), wait_of(request)
     if wait_s:
-        return reply(await _after_waiting(request, execution_id, wait_s))
+        with held(request):
+            return reply(await _after_waiting(request, execution_id, wait_s))
     return reply(await front_of(request).execution(execution_id))
 
 

@@ -13,7 +13,7 @@ from noetl.core.values.lines import LEVELS
 from noetl.ports.answers import LinesPage
 from noetl.ports.front import FindLines
 from noetl.server.access import who_asks
-from noetl.server.reply import front_of, options_of, reply
+from noetl.server.reply import front_of, reply
 from noetl.server.route_spec import describe, make_router, parameter
 from noetl.server.routes.executions import ExecutionId
 from noetl.server.routes.streams import END, MEDIA_TYPE, EventStream, chunk
@@ -75,8 +75,7 @@ async def log_stream(
     after = request.headers.get("last-event-id", "")[:40] or after
     stream = LineStream(execution_id, None, request.app.state.closing)
     stream.pages = front.follow_logs(execution_id, find, after=after, live=live)
-    stream.heartbeat_s = options_of(request).heartbeat_s
-    return stream
+    return stream.of(request)
 
 
 class LineStream(EventStream):

@@ -5,7 +5,6 @@ of one client from those of another under the same token, so that a call can be 
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -27,6 +26,7 @@ from noetl.server.reply import body_of, options_of, reply, require_json
 from noetl.server.route_spec import describe, make_router
 from noetl.server.routes.agent_front import ServerToolbox
 from noetl.server.routes.streams import MEDIA_TYPE, EventStream, chunk, reader_gone
+from noetl.server.under_way import UnderWay
 
 router = make_router("mcp", prefix="")
 CALLS_OF_ONE, CALLS_OF_ALL = 32, 256  # under way at once on a server
@@ -47,24 +47,8 @@ class Calls:
     """The calls of tools that are under way here, so that they are bounded and can be withdrawn."""
 
     def __init__(self) -> None:
+        self.room = UnderWay("calls", CALLS_OF_ONE, CALLS_OF_ALL)
         self._calls: dict[CallName, tuple[asyncio.Task[Message], ToolRequest]] = {}
-        self._of: Counter[str] = Counter()
-
-    def require_room(self, caller: str) -> None:
-        """Refuse one more call where there are too many."""
-        if self._of[caller] >= CALLS_OF_ONE or self._of.total() >= CALLS_OF_ALL:
-            message = f"{self._of[caller]} calls of yours are under way, and {self._of.total()} in all"
-            raise Problem(429, message, hint="wait for one to end", headers={"Retry-After": "1"})
-
-    @contextmanager
-    def counted(self, caller: str) -> Iterator[None]:
-        """One call more while it lasts."""
-        self._of[caller] += 1
-        try:
-            yield
-        finally:
-            self._of[caller] -= 1
-            self._of += Counter()  # forget callers who have none
 
     def begin(self, name: CallName, task: "asyncio.Task[Message]", call: ToolRequest) -> None:
         """Know a call under its name; of two with one name the later can be withdrawn."""
@@ -114,8 +98,8 @@ async def _batch(request: Request, messages: list[Json], version: str) -> Respon
     if len(messages) > BATCH_MAX:
         raise ProtocolError(protocol.INVALID_REQUEST, f"a list has up to {BATCH_MAX} messages")
     session, _ = _session(request, version)
-    _calls(request).require_room(who_asks(request).key)
-    with _calls(request).counted(who_asks(request).key):
+    _calls(request).room.require_room(who_asks(request).key)
+    with _calls(request).room.counted(who_asks(request).key):
         answers = await session.answer_batch(messages)
     return reply(answers) if answers else Response(status_code=202)
 
@@ -138,7 +122,7 @@ async def _single(request: Request, message: Json, version: str) -> Response:
     if incoming.method != "tools/call":
         answer = await session.answer(incoming, ToolRequest())
         return _rpc_reply(answer, stateless=incoming.version is not None)
-    _calls(request).require_room(who_asks(request).key)
+    _calls(request).room.require_room(who_asks(request).key)
     call = Call(request, session, incoming, told)
     streamed = MEDIA_TYPE in request.headers.get("accept", "") and call.takes_long
     return CallStream(call, options_of(request).heartbeat_s) if streamed else CallReply(call)
@@ -180,7 +164,7 @@ class Call:
         A reader that goes away withdraws the call where there is no other way to say so; where there is a
         handshake an execution goes on.
         """
-        with self.calls.counted(self.key):
+        with self.calls.room.counted(self.key):
             task = asyncio.create_task(self.session.answer(self.incoming, self.request))
             self.calls.begin(self.name, task, self.request)
             try:

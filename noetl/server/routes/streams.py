@@ -3,7 +3,8 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
+from typing import Self
 
 import msgspec
 from fastapi import Request
@@ -12,7 +13,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from noetl.core.event import Event, envelope
 from noetl.errors import BackendError, RequestError
-from noetl.server.reply import front_of, options_of
+from noetl.server.reply import front_of, held, options_of
 from noetl.server.route_spec import describe, make_router, parameter
 from noetl.server.routes.executions import ID_PARAMETER, id_of
 
@@ -48,8 +49,7 @@ async def stream(request: Request) -> Response:
     front = front_of(request)
     await front.status(execution_id)  # one that is not there is answered as a problem, not as a stream
     stream = EventStream(execution_id, front.follow(execution_id, first), request.app.state.closing)
-    stream.heartbeat_s = options_of(request).heartbeat_s
-    return stream
+    return stream.of(request)
 
 
 def _first(request: Request) -> int:
@@ -68,6 +68,7 @@ class EventStream(Response):
     media_type = MEDIA_TYPE
 
     heartbeat_s = 15.0
+    held: AbstractContextManager[None] = nullcontext()  # its connection
 
     def __init__(
         self, execution_id: str, batches: AsyncGenerator[Batch] | None, closing: asyncio.Event
@@ -80,8 +81,17 @@ class EventStream(Response):
         self.init_headers({"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
 
+    def of(self, request: Request) -> Self:
+        """The stream as an answer to a request."""
+        self.heartbeat_s, self.held = options_of(request).heartbeat_s, held(request)
+        return self
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send until the execution is over or the reader is gone."""
+        """Send until the execution is over or the reader is gone; refused where too many are sent."""
+        with self.held:
+            await self._send_while_read(receive, send)
+
+    async def _send_while_read(self, receive: Receive, send: Send) -> None:
         sending = asyncio.create_task(self._send(send))
         leaving = asyncio.create_task(reader_gone(receive))
         closing = asyncio.create_task(self.closing.wait())

@@ -82,9 +82,8 @@ async def pulse(request: Request, execution_id: ExecutionId) -> Response:
     follow = front.follow(execution_id, end + 1)
     stream = Pulse(execution_id, follow, request.app.state.closing)
     stream.front = front
-    stream.heartbeat_s = options_of(request).heartbeat_s
     stream.greeting, stream.status = _beat(end, execution["status"]), execution["status"]
-    return stream
+    return stream.of(request)
 
 
 class Pulse(EventStream):

@@ -15,6 +15,7 @@ import pytest
 from noetl.ports import mcp_protocol as protocol
 from noetl.ports.front import TokenAsk
 from noetl.server.routes import mcp
+from noetl.server.under_way import UnderWay
 from tests.unit.server.serving import BROKEN, HELLO, LONG, WAITS, Served, guarded
 
 BOTH = "application/json, text/event-stream"
@@ -365,10 +366,8 @@ async def test_a_reader_that_goes_away(agent: Client, server: Served, stateless:
     assert (await server.ended(execution_id))["status"] == ("cancelled" if stateless else "completed")
 
 
-async def test_calls_under_way_are_bounded(
-    agent: Client, server: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(mcp, "CALLS_OF_ONE", 1)
+async def test_calls_under_way_are_bounded(agent: Client, server: Served) -> None:
+    server.app.state.mcp_calls.room = UnderWay("calls", of_one=1, of_all=256)
     running = asyncio.create_task(agent.call("run", playbook=WAITS))
 
     async def started() -> Any:

@@ -2,16 +2,19 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from noetl.adapters.http.front import HttpFront
 from noetl.core.event import Event
 from noetl.errors import BackendError
 from noetl.server.options import Options
 from noetl.server.routes.streams import EventStream
+from noetl.server.under_way import UnderWay
 from tests.unit.server.serving import HELLO, LONG, WAITS, Served, served
 
 
@@ -169,3 +172,65 @@ async def test_a_stream_whose_store_goes_away_is_cut_so_that_its_reader_asks_aga
     assert b"workflow.started" in sent[1]["body"]
     assert sent[2:] == [{"type": "http.response.body", "body": b"", "more_body": False}], "and no end"
     assert [record.message for record in caplog.records] == ["a stream was cut: the database does not answer"]
+
+
+# How many there may be
+
+
+def crowded(server: Served, of_one: int, of_all: int) -> None:
+    server.app.state.held = UnderWay("streams and requests that wait", of_one, of_all)
+
+
+FOLLOWING = ("stream", "logs/stream", "pulse")
+
+
+@pytest.mark.parametrize("of_one, of_all", [(3, 100), (100, 3)])
+async def test_streams_are_bounded_and_one_that_ends_makes_room(
+    server: Served, of_one: int, of_all: int
+) -> None:
+    crowded(server, of_one, of_all)
+    await server.register(WAITS)
+    place = f"/api/v1/executions/{await server.start('tests/waits')}"
+    async with asyncio.timeout(LONG), AsyncExitStack() as open_streams:
+        for kind in FOLLOWING:
+            stream = server.client.stream("GET", f"{place}/{kind}")
+            assert (await open_streams.enter_async_context(stream)).status_code == 200
+        for kind in (*FOLLOWING, "?wait=60"):
+            refused = await server.client.get(f"{place}/{kind}".replace("/?", "?"))
+            assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
+            problem = refused.json()
+            assert (
+                problem["detail"] == "3 streams and requests that wait of yours are under way, and 3 in all"
+            )
+            assert problem["hint"].startswith("wait for one to end; up to ")
+        assert (await server.client.get(place)).status_code == 200, "what does not wait is answered"
+        await open_streams.aclose()
+        await until(lambda: not server.app.state.held._of)
+    async with server.client.stream("GET", f"{place}/stream") as answer:
+        assert answer.status_code == 200
+
+
+async def test_an_execution_whose_end_nobody_can_wait_for_is_not_started(server: Served) -> None:
+    crowded(server, 0, 0)
+    await server.register(HELLO)
+    body = {"path": "tests/hello"}
+    assert (await server.client.post("/api/v1/executions?wait=5", json=body)).status_code == 429
+    assert (await server.client.get("/api/v1/executions")).json()["items"] == []
+    assert (await server.client.post("/api/v1/executions", json=body)).status_code == 201
+
+
+async def test_who_follows_where_there_is_no_room_waits_for_it(server: Served) -> None:
+    crowded(server, 1, 1)
+    shown = await server.run(HELLO)
+    told: list[str] = []
+    front = HttpFront(server.url, notify=told.append)
+    held = server.app.state.held.admitted("operator")
+    held.__enter__()
+    async with asyncio.timeout(LONG):
+        following = asyncio.create_task(anext(front.follow(shown["execution_id"])))
+        await until(lambda: bool(told))
+        held.__exit__(None, None, None)
+        first, events = await following
+    await front.close()
+    assert (first, events[0].name) == (1, "playbook.execution.requested")
+    assert told == ["1 streams and requests that wait of yours are under way, and 1 in all; trying again"]

@@ -71,7 +71,8 @@ def claim(use: Use, secrets: dict[str, Any], database: str) -> Claim:
     async def claimed(key: str) -> list[int]:
         answer = await use("postgres", {"query": CLAIM, "params": {"key": key, "batch": 3}}, auth_name="pg")
         assert answer["status"] == "ok", answer
-        return sorted(row["id"] for row in answer["data"]["rows"])
+        data: Any = answer["data"]
+        return sorted(row["id"] for row in data["rows"])
 
     return claimed
 
