@@ -59,8 +59,8 @@ class Pools:
                 reset=_tidy,
             )
             broken = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
-            self._pools[key] = Sessions(pool, size, broken)
             self._forget_idle()
+            self._pools[key] = Sessions(pool, size, broken)
         self._pools.move_to_end(key)
         return self._pools[key]
 
@@ -95,9 +95,9 @@ class Pools:
         return key
 
     def _forget_idle(self) -> None:
-        """Close the pools that were not used for the longest time; one that is in use stays."""
+        """Make room for another pool: close those not used for the longest time; one that is in use stays."""
         idle = [key for key, sessions in self._pools.items() if sessions.idle]
-        for key in idle[: max(len(self._pools) - POOLS_MAX, 0)]:
+        for key in idle[: max(len(self._pools) + 1 - POOLS_MAX, 0)]:
             self._pools.pop(key).terminate()
 
     async def close(self) -> None:

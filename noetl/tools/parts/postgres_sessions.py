@@ -58,14 +58,17 @@ class Sessions:
         """A session for a purpose: one that was kept for it, if there is one. Without one, a tidy session."""
         if (kept := self._take_kept(purpose)) is not None:
             return kept
+        other = None
         if self._taken < self._size:
             self._taken += 1
         elif self._kept:
-            await self._release(self._kept.popitem(last=False)[0])
+            other = self._kept.popitem(last=False)[0]
         elif (handed := await self._wait(purpose)) is not None:
             return handed
         connection = None
         try:
+            if other is not None:
+                await self._release(other)
             await self.pool  # connects nothing; it must be awaited once
             connection = await self.pool.acquire()
         finally:

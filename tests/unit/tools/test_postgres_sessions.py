@@ -7,6 +7,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from noetl.tools.parts.postgres_link import POOLS_MAX
 from noetl.tools.parts.postgres_sessions import leaves_session_alone
 
 Run = Callable[..., Awaitable[Any]]
@@ -138,3 +139,35 @@ async def test_a_kept_session_that_the_server_ended_is_not_used(pg: Run, databas
     await connection.close()
     await pg(INSERT, [2])
     assert len({row["session"] for row in await pg("select session from seen")}) == 2
+
+
+@pytest.mark.parametrize("turns", range(1, 6))
+async def test_who_is_cancelled_while_a_session_is_tidied_leaves_its_place_to_others(
+    pg: Run, turns: int
+) -> None:
+    spec = {"pool_size": 1}
+    await pg(INSERT, [1], spec=spec)  # its session is kept
+    call = asyncio.ensure_future(pg("select 1", spec=spec))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    call.cancel()
+    await asyncio.gather(call, return_exceptions=True)
+    async with asyncio.timeout(5):
+        assert await pg("select 1 as one", spec=spec) == [{"one": 1}]
+
+
+async def test_a_credential_more_than_are_kept_is_served_while_all_others_are_in_use(
+    use: Any, secrets: Any
+) -> None:
+    server = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0)  # says nothing
+    port = server.sockets[0].getsockname()[1]
+    calls = []
+    for number in range(POOLS_MAX + 2):
+        secrets[f"pg{number}"] = {"dsn": f"postgres://u{number}@127.0.0.1:{port}/d"}
+        calls.append(asyncio.ensure_future(use("postgres", {"query": "select 1"}, auth_name=f"pg{number}")))
+    await asyncio.wait(calls, timeout=1)
+    assert [call.exception() for call in calls if call.done()] == []
+    for call in calls:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
+    server.close()
