@@ -30,6 +30,7 @@ class Group:
     def __init__(self) -> None:
         self.calls: list[tuple[list[object], asyncio.Future[int | None]]] = []
         self.task: asyncio.Task[None] | None = None
+        self.given_up = False  # by all that were in it: who comes now goes with another
 
     async def join(self, values: list[object]) -> int | None:
         """How many rows a call has inserted; None: nothing was done."""
@@ -39,6 +40,7 @@ class Group:
             return await told
         except asyncio.CancelledError:
             if self.task is not None and not self.waiting():
+                self.given_up = True
                 self.task.cancel()  # the statement ends on the server too
             raise
 
@@ -83,7 +85,7 @@ class Together:
     async def go(self, text: str, values: list[object], borrow: Borrow) -> int | None:
         """How many rows a call has inserted with others; None: nothing was done, it has to go alone."""
         group = self._group
-        if group is None or len(group.calls) >= CALLS_MOST:
+        if group is None or group.given_up or len(group.calls) >= CALLS_MOST:
             group = self._group = Group()
             group.task = asyncio.create_task(self._send(group, text, borrow))
             group.task.add_done_callback(group.over)

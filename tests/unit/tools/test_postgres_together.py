@@ -158,3 +158,26 @@ async def test_a_table_whose_rules_answer_no_rows_is_filled_alone(pg: Run) -> No
     assert {output["status"] for output in outputs} == {"ok"}
     (row,) = await found(pg, "select count(*) as n from seen where n < 1000")
     assert row["n"] == 10
+
+
+@pytest.mark.parametrize("turns", range(4))
+async def test_who_comes_while_others_are_given_up_is_not_given_up_with_them(
+    pg: Run, watching: asyncpg.Connection, locking: asyncpg.Connection, turns: int
+) -> None:
+    spec = {"pool_size": 1}
+    first = asyncio.ensure_future(pg(INSERT, [1], spec=spec))
+    await until_blocked(watching, 1)
+    second = asyncio.ensure_future(pg(INSERT, [2], spec=spec))  # waits for the session
+    for _ in range(5):
+        await asyncio.sleep(0)
+    second.cancel()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    third = asyncio.ensure_future(pg(INSERT, [3], spec=spec))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    await locking.execute("commit")
+    outputs = await asyncio.gather(first, second, third, return_exceptions=True)
+    assert isinstance(outputs[1], asyncio.CancelledError)
+    assert [output["status"] for output in (outputs[0], outputs[2])] == ["ok", "ok"]
+    assert await watching.fetch("select n from seen where n < 1000 order by n") == [(1,), (3,)]
