@@ -1,11 +1,12 @@
 """Waits for a time, a signal or a person's approval, holding neither a worker slot nor a lease.
 
-Exactly one of the inputs says what is waited for. The wait is recorded, so it goes on across restarts. A
-signal is sent with `noetl execution signal ID NAME --payload ...`; its payload is the task's data. An
-approval is a signal that carries `{approved, by, reason}`; `approved: false` is error kind `rejected`. Its
-name is the text that a person reads when that is a name (`release`), else the step and task (`ask.release`,
-in a loop `ask.release[2]`); the whole text is accepted too. Bound any wait with `spec.timeout`, which
-stands still while the execution is paused; a wait for a time ends at that time all the same.
+Exactly one of the inputs says what is waited for. The wait is recorded, so it goes on across restarts; a
+time of up to 5 s is waited for in place, in the slot of the task. A signal is sent with
+`noetl execution signal ID NAME --payload ...`; its payload is the task's data. An approval is a signal that
+carries `{approved, by, reason}`; `approved: false` is error kind `rejected`. Its name is the text that a
+person reads when that is a name (`release`), else the step and task (`ask.release`, in a loop
+`ask.release[2]`); the whole text is accepted too. Bound any wait with `spec.timeout`, which stands still
+while the execution is paused; a wait for a time ends at that time all the same.
 """
 
 from typing import Annotated

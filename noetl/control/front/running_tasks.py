@@ -9,6 +9,8 @@ from statistics import median_low
 
 from noetl.control.catalog import Catalog
 from noetl.control.history import events
+from noetl.core.pipeline.engine_kinds import wait_s
+from noetl.core.program.evaluator import EvaluationError
 from noetl.core.program.program import Program
 from noetl.core.reading.explain import Reason
 from noetl.core.reading.timeline import Timeline
@@ -49,6 +51,7 @@ class RunningTasks:
                 now=now,
                 timeout_s=None if program is None else timeout_of(program, task),
                 printed=printed.get((task.run, task.at, task.task)),
+                waits_until=None if program is None else wait_end(program, task),
                 heard_at=heard.get(task.worker or ""),
                 usual_ms=median_low(durations) if durations else None,
                 counted=len(durations),
@@ -92,13 +95,7 @@ class RunningTasks:
 
 def timeout_of(program: Program, task: RunningTask) -> float | str | None:
     """The timeout that a task has by its playbook; a template as it is written."""
-    playbook = program.playbook
-    step = next((one for one in playbook.steps if one.name == task.step), None)
-    pipeline: Pipeline | None = step
-    for label in re.findall(r"/([^/\[]+)", task.at):  # the calls of blocks that it is inside of
-        call = _task(pipeline, label)
-        pipeline = playbook.workbook.get((call and call.block) or "")
-    found = _task(pipeline, task.task)
+    playbook, (pipeline, found) = program.playbook, _place(program, task)
     if found is None:
         return None
     own = pipeline if isinstance(pipeline, Step) else None
@@ -106,6 +103,28 @@ def timeout_of(program: Program, task: RunningTask) -> float | str | None:
     spec = effective_spec(playbook.executor, own, loop, found, program.kinds.get(found.kind))
     timeout = spec.get("timeout")
     return timeout if isinstance(timeout, float | int | str) and not isinstance(timeout, bool) else None
+
+
+def wait_end(program: Program, task: RunningTask) -> int | None:
+    """When a task ends that does nothing but wait for a time."""
+    _, found = _place(program, task)
+    if found is None or found.kind != "wait":
+        return None
+    try:
+        seconds = wait_s({**found.input, **task.rendered}, task.since)
+    except EvaluationError:  # it fails by that, or what it was given was too long to be noted
+        return None
+    return None if seconds is None else task.since + int(seconds * 1000)
+
+
+def _place(program: Program, task: RunningTask) -> tuple[Pipeline | None, Task | None]:
+    """The pipeline that a task is in, and what the playbook says of it."""
+    playbook = program.playbook
+    pipeline: Pipeline | None = next((one for one in playbook.steps if one.name == task.step), None)
+    for label in re.findall(r"/([^/\[]+)", task.at):  # the calls of blocks that it is inside of
+        call = _task(pipeline, label)
+        pipeline = playbook.workbook.get((call and call.block) or "")
+    return pipeline, _task(pipeline, task.task)
 
 
 def _task(pipeline: Pipeline | None, label: str) -> Task | None:

@@ -3,6 +3,7 @@
 import hashlib
 import math
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 
@@ -78,7 +79,7 @@ def _wait(frame: Frame, visit: Visit, bound: float | None) -> Driven[Output]:
     wanted, now = visit.input, frame.around.now()
     data: dict[str, object] = {"for": "wait"}
     try:
-        seconds = _wait_s(wanted, now)
+        seconds = wait_s(wanted, now)
     except EvaluationError as error:
         return failed(problem("value", f"task {visit.label!r}: {error.message}"))
     name = _signal_name(frame, visit)
@@ -115,7 +116,8 @@ def _signal_name(frame: Frame, visit: Visit) -> str | None:
     return place + "".join(_INDEX.findall(frame.at))
 
 
-def _wait_s(wanted: JsonObject, now: int) -> float | None:
+def wait_s(wanted: Mapping[str, Json], now: int) -> float | None:
+    """How long a wait for a time takes from now; None of one for something else. Raises EvaluationError."""
     if wanted.get("seconds") is not None:
         return task_policy.seconds(wanted["seconds"], now)
     if wanted.get("until") is not None:

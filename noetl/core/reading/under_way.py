@@ -3,10 +3,12 @@
 What the log cannot know (the time, what was printed, who was heard of, how long others took) is given.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from noetl.core import event_data
 from noetl.core.event import TERMINAL, Event, iso, step_of
+from noetl.json_value import Json
 
 OVER = frozenset({"task.done", "task.parked"})
 AGAIN = frozenset(
@@ -26,6 +28,7 @@ class RunningTask:
     since: int
     worker: str | None
     step_ends: int | None = None  # when the timeout or the deadline of its step does
+    rendered: Mapping[str, Json] = field(default_factory=dict)  # of its input, what no literal says
 
     @property
     def step(self) -> str:
@@ -48,7 +51,14 @@ class UnderWay:
             self.workers[run] = data.get("worker", "")
         elif event.name == "task.started":
             self.tasks[run, at] = RunningTask(
-                seq, run, event.label or "", at, event.attempt or 1, event.ts, self.workers.get(run) or None
+                seq,
+                run,
+                event.label or "",
+                at,
+                event.attempt or 1,
+                event.ts,
+                self.workers.get(run) or None,
+                rendered=(event.data or {}).get("input", {}),
             )
         elif event.name in OVER:
             self.tasks.pop((run, at), None)
@@ -67,6 +77,7 @@ class Signs:
 
     now: int
     timeout_s: float | str | None = None  # a template that is no number yet, as it is written
+    waits_until: int | None = None  # of a wait for a moment
     printed: tuple[int, str] | None = None
     heard_at: int | None = None  # when its worker was heard of
     usual_ms: int | None = None  # of its step
@@ -80,8 +91,11 @@ def sentences(task: RunningTask, signs: Signs) -> list[str]:
     worker = f" on {task.worker}" if task.worker else ""
     if task.worker and signs.heard_at is not None:
         worker += f", which was heard of {_span(signs.now - signs.heard_at)} ago"
+    does = "running" if signs.waits_until is None else "waiting"
     took = _span(signs.now - task.since)
-    first = f"task '{task.task}'{where} has been running for {took}, since {iso(task.since)}{again}{worker}"
+    first = f"task '{task.task}'{where} has been {does} for {took}, since {iso(task.since)}{again}{worker}"
+    if signs.waits_until is not None:
+        return [first, _end(task, signs)]  # a wait prints nothing, and others waited for another moment
     printed = "it has printed nothing"
     if signs.printed is not None:
         at, text = signs.printed
@@ -99,6 +113,8 @@ def _end(task: RunningTask, signs: Signs) -> str:
         ends[task.since + int(signs.timeout_s * 1000)] = f"its timeout of {signs.timeout_s:g} s"
     if task.step_ends is not None:
         ends[task.step_ends] = "the time that its step has"
+    if signs.waits_until is not None and signs.waits_until < min(ends, default=signs.waits_until + 1):
+        return f"it waits until {iso(signs.waits_until)}, for another {_span(signs.waits_until - signs.now)}"
     if ends:
         at = min(ends)
         left = at - signs.now

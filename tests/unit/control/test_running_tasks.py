@@ -9,10 +9,11 @@ import pytest
 from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
-from noetl.control.front.running_tasks import timeout_of
-from noetl.core.program.program import compile_program
+from noetl.control.front.running_tasks import timeout_of, wait_end
+from noetl.core.program.program import Program, compile_program
 from noetl.core.reading.under_way import RunningTask
 from noetl.dsl.load import load
+from noetl.json_value import JsonObject
 from noetl.ports.front import Ask
 from noetl.wiring.tool_kinds import kinds
 from tests.engine.harness import playbook
@@ -75,10 +76,39 @@ async def test_a_task_that_hangs_is_told_with_its_last_line_its_timeout_and_the_
     "task, at, timeout", [("plain", "[0]", None), ("short", "[0]", 5), ("ask", "[0]/fetch", 7), ("gone", "", None)]
 )  # fmt: skip
 def test_the_timeout_is_that_of_the_task_also_inside_a_block(task: str, at: str, timeout: int | None) -> None:
-    text = playbook(
+    program = compiled(
         CALLS, workbook="workbook: [{name: get, tool: {name: ask, kind: noop, spec: {timeout: 7}}}]"
     )
-    loaded = load(text, kinds=kinds())
-    assert loaded.playbook is not None, loaded.diagnostics
-    program = compile_program(loaded.playbook, kinds(), "h")
     assert timeout_of(program, RunningTask(1, "start.1", task, at, 1, 0, None)) == timeout
+
+
+@pytest.mark.parametrize(
+    "task, rendered, end",
+    [
+        ("literal", {}, 4_500),
+        ("given", {"seconds": 2}, 3_000),
+        ("given", {}, None),
+        ("moment", {}, 9_000),
+        ("other", {}, None),
+    ],
+)
+def test_a_wait_in_place_ends_when_what_it_was_given_says(
+    task: str, rendered: JsonObject, end: int | None
+) -> None:
+    program = compiled(
+        """
+        - step: start
+          tool:
+            - {name: literal, kind: wait, input: {seconds: 3.5}}
+            - {name: given, kind: wait, input: {seconds: "{{ workload.pause }}"}}
+            - {name: moment, kind: wait, input: {until: "1970-01-01T00:00:09Z"}}
+            - {name: other, kind: noop}
+        """
+    )
+    assert wait_end(program, RunningTask(1, "start.1", task, "", 1, 1_000, None, rendered=rendered)) == end
+
+
+def compiled(steps: str, **more: str) -> Program:
+    loaded = load(playbook(steps, **more), kinds=kinds())
+    assert loaded.playbook is not None, loaded.diagnostics
+    return compile_program(loaded.playbook, kinds(), "h")

@@ -52,6 +52,9 @@ def test_iterations_are_told_apart() -> None:
         pytest.param(Signs(now=NOW, timeout_s="{{ workload.t }}"), "its timeout is {{ workload.t }}", id="a template"),
         pytest.param(Signs(now=NOW, usual_ms=1_500, counted=1), "step 'load' took 1.5 s the last time", id="once before"),
         pytest.param(Signs(now=NOW, usual_ms=4_000_000, counted=4), "took 1 h 06 min in the middle of 4 that", id="several"),
+        pytest.param(Signs(now=NOW, waits_until=64_000), "has been waiting for 1 min 00 s", id="a wait"),
+        pytest.param(Signs(now=NOW, waits_until=64_000), "it waits until 1970-01-01T00:01:04.000Z, for another 3.0 s", id="until when"),
+        pytest.param(Signs(now=NOW, waits_until=64_000, timeout_s=62), "its timeout of 62 s ends it in 2.0 s", id="a wait that is cut short"),
     ],
 )  # fmt: skip
 def test_what_is_known_of_a_task_is_said(signs: Signs, words: str) -> None:
@@ -65,3 +68,15 @@ def test_whichever_ends_first_is_told_and_where_a_task_stands() -> None:
     assert "the time that its step has ends it in 1.0 s" in said
     assert "attempt 2" in said
     assert "heard of" not in said
+
+
+def test_of_a_wait_nothing_is_said_that_holds_of_work_alone() -> None:
+    said = "\n".join(sentences(TASK, Signs(now=NOW, waits_until=64_000, usual_ms=5)))
+    assert "no timeout" not in said
+    assert "printed" not in said
+    assert "took" not in said
+
+
+def test_what_was_rendered_for_a_task_is_kept() -> None:
+    started = Event("task.started", 9, run="a.1", label="t", data={"input": {"seconds": 3}})
+    assert read(started)[0].rendered == {"seconds": 3}
