@@ -4,6 +4,7 @@ Only click is imported here. A command's module is loaded when that command is c
 quick; a new command is one line in COMMANDS and one module with a `command`.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar, NoReturn
@@ -111,6 +112,14 @@ class Commands(LazyGroup):
     lines: ClassVar = {name: line for commands in COMMANDS.values() for name, line in commands.items()}
     aliases = ALIASES
     elsewhere = ELSEWHERE
+
+    def _main_shell_completion(self, *arguments: Any, **named: Any) -> None:
+        """Answer a shell that completes a line, and end: a name still looked up does not hold the process."""
+        try:
+            super()._main_shell_completion(*arguments, **named)
+        except SystemExit as end:
+            sys.stdout.flush()
+            os._exit(int(end.code or 0))
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The whole help: one line per command, grouped."""

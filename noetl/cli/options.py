@@ -6,6 +6,7 @@ from typing import TypedDict
 
 import click
 
+from noetl.cli import completing
 from noetl.json_value import JsonObject
 
 Command = Callable[..., object]
@@ -52,7 +53,9 @@ class PlaybookStart(TypedDict):
 def execution(function: Command) -> Command:
     """The execution a command is about, and the server that has it."""
     function.__doc__ = f"{function.__doc__ or ''}{WHICH}"
-    return click.argument("execution", metavar="ID|@last")(server(function))
+    return click.argument("execution", metavar="ID|@last", shell_complete=completing.executions)(
+        server(function)
+    )
 
 
 def as_json(function: Command) -> Command:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from noetl.cli import options
+from noetl.cli import completing, options
 from noetl.cli.command_classes import Command
 from noetl.cli.connection.caller import caller
 from noetl.cli.formats.trigger_text import batch_of, trigger_words
@@ -26,12 +26,20 @@ OWN = {  # options by the kind that they are of
 
 
 @click.command("edit", cls=Command)
-@click.argument("name")
-@click.option("--path", metavar="PATH", help="Start another registered playbook.")
+@click.argument("name", shell_complete=completing.triggers)
+@click.option(
+    "--path", metavar="PATH", shell_complete=completing.playbooks, help="Start another registered playbook."
+)
 @click.option("--secret", metavar="TEXT|-", help="Of a webhook: another secret; `-` reads it.")
 @click.option("--subject", metavar="SUBJECT", help="Another NATS subject.")
 @click.option("--queue", metavar="GROUP", help="Another queue group.")
-@click.option("--after", metavar="PATH", multiple=True, help="These playbooks instead. May be given again.")
+@click.option(
+    "--after",
+    metavar="PATH",
+    shell_complete=completing.playbooks,
+    multiple=True,
+    help="These playbooks instead. May be given again.",
+)
 @click.option("--all/--any", "each", default=None, help="Wait until each of them has ended, or any one.")
 @click.option("--on", metavar="END,...", help="Which ends: completed, failed.")
 @click.option("--children/--no-children", default=None, help="Whether ends of children count.")
@@ -102,7 +110,7 @@ async def edit(
 
 
 @click.command("pause", cls=Command)
-@click.argument("name")
+@click.argument("name", shell_complete=completing.triggers)
 @options.server
 async def pause(name: str) -> None:
     """Let a trigger rest: what arrives meanwhile starts nothing."""
@@ -111,7 +119,7 @@ async def pause(name: str) -> None:
 
 
 @click.command("resume", cls=Command)
-@click.argument("name")
+@click.argument("name", shell_complete=completing.triggers)
 @options.server
 async def resume(name: str) -> None:
     """Let a paused trigger go on."""

@@ -38,11 +38,16 @@ class Connection:
 
 
 @asynccontextmanager
-async def connect(settings: Settings | None = None, *, make: bool = False) -> AsyncIterator[Connection]:
-    """The product for all that runs nothing here; `make`: also a store where there is none."""
+async def connect(
+    settings: Settings | None = None, *, make: bool = False, notify: Callable[[str], None] = note
+) -> AsyncIterator[Connection]:
+    """The product for all that runs nothing here; `make`: also a store where there is none.
+
+    `notify` is told of a server that lets one wait.
+    """
     chosen = settings or current_settings()
     if chosen.server is not None:
-        async with connect_server(chosen) as connection:
+        async with connect_server(chosen, notify) as connection:
             yield connection
         return
     if make:
@@ -72,10 +77,12 @@ async def list_from_front(work: Callable[[Front], Awaitable[Sequence[Item]]]) ->
 
 
 @asynccontextmanager
-async def connect_server(settings: Settings) -> AsyncIterator[Connection]:
+async def connect_server(
+    settings: Settings, notify: Callable[[str], None] = note
+) -> AsyncIterator[Connection]:
     from noetl.adapters.http.front import HttpFront
 
-    front = HttpFront(settings.server or "", settings.token, notify=note)
+    front = HttpFront(settings.server or "", settings.token, notify=notify)
     try:
         yield Connection(front, settings, url=front.url)
     except Denied as error:
