@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from noetl.control.deliveries import Deliveries
+from noetl.control.entered import require_plain
 from noetl.control.named_rows import put_named
 from noetl.control.schedules import FindAsked, check_name
 from noetl.dsl.nearest import nearest
@@ -47,6 +48,8 @@ class NotificationBook:
 
     async def put_notification(self, ask: NotificationAsk, *, new: bool = False) -> Notification:
         check_name(ask.name, "notification")
+        require_plain(ask.path, "path")
+        require_plain(ask.target, "to")
         _check_occasions(ask.occasions)
         kind, address = _checked_target(ask)
         if kind == "playbook":

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable, Sequence
 
+from noetl.control.entered import require_plain
 from noetl.errors import RequestError
 from noetl.ports.bearer import SCOPES, SECRET_BYTES, digest, spelled
 from noetl.ports.front import NewToken, TokenAsk
@@ -36,6 +37,7 @@ def issued(ask: TokenAsk, now: int) -> NewToken:
     """A fresh token, to be shown once; raises RequestError when it makes no sense."""
     if not ask.name.strip() or len(ask.name) > NAME_LENGTH:
         raise RequestError(f"a token has a name of 1 to {NAME_LENGTH} characters", hint="say who uses it")
+    require_plain(ask.name, "name")
     unknown = [scope for scope in ask.scopes if scope not in SCOPES]
     if unknown or not ask.scopes:
         message = f"'{unknown[0]}' is no scope" if unknown else "a token has at least one scope"
@@ -61,6 +63,8 @@ def _prefixes(ask: TokenAsk) -> list[str]:
     cleaned = [prefix.strip().strip("/") for prefix in ask.prefixes]
     if not all(cleaned):
         raise RequestError("a prefix is the beginning of a path, not empty", hint="team/")
+    for prefix in cleaned:
+        require_plain(prefix, "prefix")
     return cleaned
 
 
@@ -71,6 +75,8 @@ def _pools(ask: TokenAsk) -> list[str]:
         if pools:
             raise RequestError("only a token with the scope 'worker' names pools", hint="--scope worker")
         return []
+    for pool in pools:
+        require_plain(pool, "pool")
     if not all(pools):
         raise RequestError("the name of a pool is not empty", hint=f"{ANY_POOL!r} stands for all")
     return pools or [DEFAULT_POOL]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from noetl.control.entered import entered, require_plain
 from noetl.control.schedules import check_name
 from noetl.control.trigger_filter import check_filter
 from noetl.errors import RequestError
@@ -30,6 +31,9 @@ OWN_SUBJECTS = ("noetl", "$", "_")  # beginnings of what servers, workers and NA
 def check_trigger(ask: TriggerAsk) -> None:
     """Refuse a trigger that makes no sense; raises RequestError."""
     check_name(ask.name, "trigger")
+    for name, text in [("path", ask.path), ("source", ask.source), *(("after", path) for path in ask.after)]:
+        require_plain(text, name)
+    entered({"workload": ask.workload, "filter": ask.filter}, "trigger")
     if not re.fullmatch(KEY_PATTERN, ask.payload_key):
         message = f"'{ask.payload_key[:80]}' is no key of a workload"
         raise RequestError(message, hint="use letters, digits and _, as in --as order")
@@ -53,7 +57,7 @@ def _check_source(ask: TriggerAsk) -> None:
     if ask.subject is not None or ask.queue is not None or ask.secret is not None:
         message = "a trigger on objects has no subject, no queue and no secret"
         raise RequestError(message, hint="those are of the kinds webhook and nats")
-    if not ask.source or len(ask.source) > SOURCE_LENGTH or "\0" in ask.source or not _has_scheme(ask.source):
+    if not ask.source or len(ask.source) > SOURCE_LENGTH or not _has_scheme(ask.source):
         message = f"'{(ask.source or '')[:80]}' is no place where objects arrive"
         raise RequestError(message, hint="s3://BUCKET/PREFIX, gs://, az:// or a folder of the servers")
 

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from noetl.control.entered import entered
 from noetl.control.firings import Firings
 from noetl.control.named_rows import put_named
 from noetl.control.object_watch import ObjectWatch
@@ -18,7 +19,6 @@ from noetl.control.tick_runner import StartAsked
 from noetl.control.trigger_check import check_trigger
 from noetl.control.trigger_filter import passes
 from noetl.control.trigger_rings import check_ring
-from noetl.core.values.nesting import TOO_DEEP, is_too_deep
 from noetl.errors import BackendError, Conflict, Denied, NotFound, RequestError
 from noetl.json_value import Json, JsonObject
 from noetl.ports.arrival import PENDING_MOST, Arrival
@@ -182,6 +182,5 @@ def payload_of(body: bytes) -> Json:
         payload: Json = msgspec.json.decode(body) if body else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RequestError(f"the message is no JSON: {error}", hint="send one JSON value") from None
-    if is_too_deep(payload):
-        raise RequestError(f"the message: {TOO_DEEP}", hint="make it flatter, or send it as a text")
+    entered(payload, "the message")
     return payload

@@ -19,6 +19,7 @@ from noetl.control.credential_spelling import current_fields
 from noetl.control.deliveries import Deliveries
 from noetl.control.descriptions import Descriptions, has_label
 from noetl.control.engine import Engine
+from noetl.control.entered import entered, require_plain
 from noetl.control.front.control import Steering
 from noetl.control.front.evaluate import evaluated
 from noetl.control.front.follow import Followers
@@ -41,7 +42,6 @@ from noetl.core.message import Control, Start
 from noetl.core.program.program import Program
 from noetl.core.shapes import TriggerFacts
 from noetl.core.state import Fragment, State
-from noetl.core.values.nesting import TOO_DEEP, is_too_deep
 from noetl.dsl.effective_spec import LIMITS
 from noetl.dsl.nearest import nearest
 from noetl.errors import BackendError, Conflict, NotFound, RequestError, UnknownPlaybook
@@ -59,13 +59,11 @@ from noetl.ports.front import (
 from noetl.ports.notification import KEY_PREFIX
 from noetl.ports.results import Payloads
 from noetl.ports.store import Find, Listed, PlaybookText, Projection, Row, Summary, Tally
-from noetl.ports.values import ValueProblem, to_json
 
 if TYPE_CHECKING:
     from noetl.core.reading.explain import Explanation, Reason
 
 LINES_PAGE = 1000
-NUL = b"\\u0000"
 MANUAL: TriggerFacts = {"kind": "manual"}
 # Beginnings of keys: one execution for each tick, message or delivery.
 RESERVED_KEYS = ("schedule/", "backfill/", "trigger/", KEY_PREFIX)
@@ -170,7 +168,7 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
 
     async def _started(self, ask: Ask) -> Started:
         """The same, for the schedules and triggers as well: keys of theirs are nobody else's."""
-        _entered([ask.path, ask.idempotency_key], "[path, idempotency_key]")
+        entered({"path": ask.path, "idempotency_key": ask.idempotency_key}, "request")
         playbook_text = (
             self._catalog.probably(ask.path) if ask.path is not None and ask.version is None else None
         )
@@ -185,7 +183,7 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
     async def _start(
         self, ask: Ask, entry: PlaybookText, program: Program, *, newest: bool = False
     ) -> Started:
-        workload = _entered(ask.workload, "workload")
+        workload = entered(ask.workload, "workload")
         request = hashlib.sha256(entry.hash.encode() + workload).hexdigest()
         summary = await self._known(ask.idempotency_key, request)
         if summary is not None:
@@ -215,6 +213,7 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
             raise RequestError("name one of a playbook's text and its path")
         if ask.text is not None:
             return await self._catalog.register(ask.text, ask.file, ask.by)
+        require_plain(ask.path, "path")
         try:
             entry = await self._catalog.find(ask.path or "", ask.version)
         except NotFound:
@@ -242,7 +241,7 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
 
     async def control(self, execution_id: str, wish: Control) -> None:
         """Pause, resume, cancel or signal, here or where it runs."""
-        _entered(wish.payload, "payload")
+        entered({"name": wish.name, "why": wish.why, "payload": wish.payload}, "request")
         await self._steering.tell(execution_id, wish)
 
     async def release(self, execution_id: str, by: str = "cli") -> None:
@@ -563,16 +562,3 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
 
 def _counted(item: Summary, counts: dict[str, int]) -> Summary:
     return msgspec.structs.replace(item, result=msgspec.json.encode({"counts": counts}))
-
-
-def _entered(value: Json, name: str) -> bytes:
-    """A value that comes from outside, as JSON; raises RequestError for what the log does not keep."""
-    if is_too_deep(value):
-        raise RequestError(f"{name}: {TOO_DEEP}", hint="make it flatter, or send it as a text")
-    text = msgspec.json.encode(value)
-    if NUL in text:  # or a backslash before those letters: only a look at every text tells
-        try:
-            to_json(value, name)
-        except ValueProblem as problem:
-            raise RequestError(problem.message, hint="remove it") from None
-    return text
