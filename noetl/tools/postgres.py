@@ -43,7 +43,8 @@ from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
 from noetl.ports.tool import Input, Seconds, Size, define, doc, read_knobs
 from noetl.tools.parts.postgres_copy import changed_rows, load, rows_of
-from noetl.tools.parts.postgres_sessions import leaves_session_alone
+from noetl.tools.parts.postgres_sessions import leaves_session_alone, types_in
+from noetl.tools.parts.postgres_together import Bound
 from noetl.tools.parts.postgres_values import bind, from_pg
 from noetl.tools.parts.spill import gather
 from noetl.tools.parts.sql import (
@@ -153,14 +154,13 @@ async def _insert(
 
     together = together_of(call, knobs.pool_size, purpose)
     if together.meet and (bound := _bound(sql, call)) is not None:
-        text, values = bound
-        count = await together.go(text, values, partial(borrow, call, knobs.pool_size, purpose))
+        count = await together.go(bound, partial(borrow, call, knobs.pool_size, purpose))
         if count is not None:
             return [Result(changed=count)]
     return await together.go_alone(alone)
 
 
-def _bound(sql: Sql, call: Call) -> tuple[str, list[object]] | None:
+def _bound(sql: Sql, call: Call) -> Bound | None:
     """A single statement and what it binds, where the types are known and the values fit them."""
     from noetl.tools.parts.postgres_link import types_of
 
@@ -170,7 +170,7 @@ def _bound(sql: Sql, call: Call) -> tuple[str, list[object]] | None:
     if types is None:
         return None
     try:
-        return text, bind(values, types)
+        return Bound(text, bind(values, types), types)
     except Failed:
         return None
 
@@ -258,7 +258,8 @@ async def _run_typed(
     if types is None:
         return None
     try:
-        return Result(changed=changed_rows(await connection.execute(text, *bind(values, types))))
+        if types == await types_in(connection, text):
+            return Result(changed=changed_rows(await connection.execute(text, *bind(values, types))))
     except Failed:
         pass  # the value may fit what the tables are by now
     except driver().PostgresError as problem:

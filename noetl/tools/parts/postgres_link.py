@@ -15,7 +15,7 @@ from noetl.ports.call import Call, Secret
 from noetl.ports.envelope import Failed
 from noetl.tools.parts.auth import POSTGRES_FIELDS
 from noetl.tools.parts.postgres_moments import understand
-from noetl.tools.parts.postgres_sessions import Sessions
+from noetl.tools.parts.postgres_sessions import TEXT_CHARS, Sessions
 from noetl.tools.parts.postgres_together import Together
 
 if TYPE_CHECKING:
@@ -118,6 +118,8 @@ class Types:
         return self._types.get(text)
 
     def keep(self, text: str, types: Sequence[object]) -> None:
+        if len(text) > TEXT_CHARS:
+            return
         self._types[text] = types
         if len(self._types) > STATEMENTS_MAX:
             self._types.popitem(last=False)

@@ -5,6 +5,7 @@ A session is tidied before another statement, or another execution, has it. The 
 
 import re
 from collections import OrderedDict, deque
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import asyncio
 
-    from asyncpg import Connection, Pool
+    from asyncpg import Connection, Pool, Type
 
 TEXTS_KEPT = 128  # tasks of a loop bring the same text again and again
 TEXT_CHARS = 10_000
@@ -32,6 +33,13 @@ _INSERT = re.compile(
 def leaves_session_alone(text: str) -> bool:
     """Whether SQL is known to change nothing of its session: it inserts values, and calls nothing."""
     return len(text) <= TEXT_CHARS and _INSERT.fullmatch(text) is not None
+
+
+async def types_in(connection: "Connection", text: str) -> Sequence["Type"]:
+    """The parameter types of a statement as a session knows it, which asks the server once."""
+    statement = await connection._get_statement(text, None)
+    types: Sequence[Type] = statement._get_parameters()
+    return types
 
 
 class Sessions:

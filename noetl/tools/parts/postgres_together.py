@@ -6,15 +6,16 @@ goes alone then, as do some that come later, and hears what is wrong with itself
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from noetl.core.values.output import ANSWERED
 from noetl.ports.envelope import Failed
+from noetl.tools.parts.postgres_sessions import types_in
 
 if TYPE_CHECKING:
-    from asyncpg import Connection
+    from asyncpg import Connection, Type
 
     from noetl.tools.parts.postgres_sessions import Sessions
 
@@ -24,13 +25,26 @@ ALONE = 100  # calls that go alone after some were refused together
 Borrow = Callable[[], AbstractAsyncContextManager["Connection"]]
 
 
+class Bound(NamedTuple):
+    """A statement, and values made for its parameters."""
+
+    text: str
+    values: list[object]
+    types: Sequence["Type"]  # of the parameters, as they were when last asked for
+
+
 class Group:
     """Calls that go together: what each binds, and how many rows it is told to have inserted."""
 
-    def __init__(self) -> None:
+    def __init__(self, types: Sequence["Type"]) -> None:
+        self.types = types  # that the values were made for
         self.calls: list[tuple[list[object], asyncio.Future[int | None]]] = []
         self.task: asyncio.Task[None] | None = None
         self.given_up = False  # by all that were in it: who comes now goes with another
+
+    def takes(self, bound: Bound) -> bool:
+        """Whether a call may join."""
+        return not self.given_up and len(self.calls) < CALLS_MOST and self.types == bound.types
 
     async def join(self, values: list[object]) -> int | None:
         """How many rows a call has inserted; None: nothing was done."""
@@ -82,14 +96,14 @@ class Together:
         """Whether a call that comes now may go with others."""
         return self._under_way > 0 and self._alone == 0
 
-    async def go(self, text: str, values: list[object], borrow: Borrow) -> int | None:
+    async def go(self, bound: Bound, borrow: Borrow) -> int | None:
         """How many rows a call has inserted with others; None: nothing was done, it has to go alone."""
         group = self._group
-        if group is None or group.given_up or len(group.calls) >= CALLS_MOST:
-            group = self._group = Group()
-            group.task = asyncio.create_task(self._send(group, text, borrow))
+        if group is None or not group.takes(bound):
+            group = self._group = Group(bound.types)
+            group.task = asyncio.create_task(self._send(group, bound.text, borrow))
             group.task.add_done_callback(group.over)
-        return await group.join(values)
+        return await group.join(bound.values)
 
     async def go_alone(self, work: Callable[[], Awaitable[T]]) -> T:
         """What a call by itself comes to."""
@@ -108,7 +122,10 @@ class Together:
                 return
             async with borrow() as connection:
                 self._close(group)
-                group.tell(await _inserted(connection, text, group.waiting()))
+                returning = f"{text} returning ${len(group.types) + 1}::int4"  # whose row it is
+                *types, _ = await types_in(connection, returning)
+                counts = await _inserted(connection, returning, group) if types == [*group.types] else None
+                group.tell(counts)
         except Failed as failure:
             if not failure.output.get(ANSWERED):
                 group.fail(failure)
@@ -123,11 +140,7 @@ class Together:
             self._group = None
 
 
-async def _inserted(
-    connection: "Connection", text: str, calls: list[tuple[int, list[object]]]
-) -> Counter[int]:
-    """How many rows each call has inserted: every row says whose it is."""
-    number = len(calls[0][1]) + 1
-    bound = [(*values, place) for place, values in calls]
-    rows = await connection.fetchmany(f"{text} returning ${number}::int4", bound)
+async def _inserted(connection: "Connection", returning: str, group: Group) -> Counter[int]:
+    """How many rows each call has inserted."""
+    rows = await connection.fetchmany(returning, [(*values, place) for place, values in group.waiting()])
     return Counter(row[0] for row in rows)
