@@ -15,8 +15,9 @@ from noetl.ports.call import Call, Secret
 from noetl.ports.envelope import Failed
 from noetl.tools.parts.auth import POSTGRES_FIELDS
 from noetl.tools.parts.postgres_moments import understand
-from noetl.tools.parts.postgres_sessions import TEXT_CHARS, Sessions
+from noetl.tools.parts.postgres_sessions import Sessions
 from noetl.tools.parts.postgres_together import Together
+from noetl.tools.parts.statements import TEXT_CHARS
 
 if TYPE_CHECKING:
     from asyncpg import Connection, PostgresError

@@ -7,16 +7,15 @@ import re
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from noetl.tools.parts.statements import TEXT_CHARS, remembered
 
 if TYPE_CHECKING:
     import asyncio
 
     from asyncpg import Connection, Pool, Type
 
-TEXTS_KEPT = 128  # tasks of a loop bring the same text again and again
-TEXT_CHARS = 10_000
 KEPT_S = 1.0  # how long a session waits for its statement to come again
 _NAME = r"""(?:[\w.]|"[^"]*")+"""
 _COLUMNS = rf"\(\s*{_NAME}(?:\s*,\s*{_NAME})*\s*\)"
@@ -29,7 +28,7 @@ _INSERT = re.compile(
 )
 
 
-@lru_cache(maxsize=TEXTS_KEPT)
+@remembered
 def leaves_session_alone(text: str) -> bool:
     """Whether SQL is known to change nothing of its session: it inserts values, and calls nothing."""
     return len(text) <= TEXT_CHARS and _INSERT.fullmatch(text) is not None

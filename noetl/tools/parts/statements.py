@@ -1,13 +1,16 @@
 """SQL text cut into statements and named parameters; of SQL only its quotes and comments are understood."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from typing import TypeVar
 
 from noetl.json_value import Json
 from noetl.ports.envelope import Failed
 
+T = TypeVar("T")
 TEXTS_KEPT = 128  # tasks of a loop bring the same text again and again
+TEXT_CHARS = 10_000  # a longer one carries values, and would fill the memory
 # What hides a semicolon or a colon: comments, strings, quoted names, dollar quotes, casts.
 _QUOTED = r"'(?:[^']|'')*(?:'|\Z) | \"(?:[^\"]|\"\")*(?:\"|\Z)"
 # MySQL and some others: a backslash keeps a quote from ending a string, and # begins a comment.
@@ -41,12 +44,22 @@ _SELF_WILLED = frozenset(
 _READING = frozenset({"EXPLAIN", "SELECT", "SHOW", "TABLE", "VALUES", "WITH"})
 
 
+def remembered(look: Callable[..., T]) -> Callable[..., T]:
+    """What was found out about a text, remembered for those that come again."""
+    known = lru_cache(maxsize=TEXTS_KEPT)(look)
+
+    def find(text: str, *more: bool) -> T:
+        return known(text, *more) if len(text) <= TEXT_CHARS else look(text, *more)
+
+    return find
+
+
 def split(text: str, escapes: bool = False) -> list[str]:
     """The statements of a text, each without its semicolon; comments alone are none."""
     return list(_parts(text, escapes))
 
 
-@lru_cache(maxsize=TEXTS_KEPT)
+@remembered
 def _parts(text: str, escapes: bool) -> tuple[str, ...]:
     parts: list[str] = []
     start = 0
@@ -58,7 +71,7 @@ def _parts(text: str, escapes: bool) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if first_word(part))
 
 
-@lru_cache(maxsize=TEXTS_KEPT)
+@remembered
 def first_word(statement: str) -> str:
     """The first word of a statement in capitals, comments left out; empty when there is none."""
     rest = statement

@@ -1,8 +1,11 @@
 """SQL text is cut at its real semicolons and bound at its real names."""
 
+import tracemalloc
+
 import pytest
 
 from noetl.ports.envelope import Failed
+from noetl.tools.parts.postgres_sessions import leaves_session_alone
 from noetl.tools.parts.statements import first_word, number_parameters, one_transaction, only_reads, split
 
 
@@ -79,3 +82,18 @@ def test_a_name_that_is_not_given_is_told():
     with pytest.raises(Failed, match=":who") as caught:
         number_parameters("select :who", {"when": 1})
     assert caught.value.output["error"]["kind"] == "input"
+
+
+def test_texts_that_carry_their_values_are_not_kept_in_memory() -> None:
+    def ask(number: int) -> None:
+        text = f"insert into t values ({number}, '{'x' * 1_000_000}')"
+        assert first_word(*split(text)) == "INSERT"
+        assert not leaves_session_alone(text)
+
+    ask(0)
+    tracemalloc.start()
+    for number in range(1, 20):
+        ask(number)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 1_000_000
