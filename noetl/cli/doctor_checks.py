@@ -22,6 +22,7 @@ from noetl.settings import BY_NAME, CONTEXTS_NAME, SETTINGS, Settings, contexts,
 State = Literal["ok", "warning", "error", "unused"]
 PATIENCE_S = 15.0
 PRIVATE = stat.S_IRWXG | stat.S_IRWXO
+NAMED = 10  # credentials of those that cannot be opened
 NO_PAYLOAD = f"{'0' * 32}/{'0' * 32}"
 # What a task of the kind shell is told; `noetl doctor` may be what it runs.
 OF_TASKS = frozenset(
@@ -245,6 +246,63 @@ def _schema(at: int, newest: int) -> str:
     return f"schema {at}" + ("" if at == newest else f" of {newest}")
 
 
+async def _credentials(settings: Settings) -> Finding:
+    """Whether the keys that are in force here open what rests in the store."""
+    served = settings.server is not None
+    if served and not settings.store.startswith("postgres"):
+        return Finding("credentials", "unused", "those of the server are opened there")
+    sealed = await _sealed(settings)
+    lost = await asyncio.to_thread(_unopened, settings, sealed)
+    if not lost:
+        return Finding("credentials", "ok", f"{len(sealed)}, all opened" if sealed else "none")
+    names = ", ".join(list(lost)[:NAMED]) + (" …" if len(lost) > NAMED else "")
+    message = f"{len(lost)} of {len(sealed)} cannot be opened with {_key_place(settings)}: {names}"
+    hints = "; ".join(dict.fromkeys(lost.values()))
+    return Finding("credentials", "warning" if served else "error", message, hints)
+
+
+async def _sealed(settings: Settings) -> list[tuple[str, bytes]]:
+    if settings.store.startswith(("postgres://", "postgresql://")):
+        from noetl.adapters.postgres import schema
+        from noetl.adapters.postgres.database import Database
+
+        database = Database(settings.store, patience_s=5.0)
+        return await schema.sealed_credentials(database) if await schema.version_of(database) else []
+    return await asyncio.to_thread(_sealed_here, settings)
+
+
+def _sealed_here(settings: Settings) -> list[tuple[str, bytes]]:
+    from noetl.adapters.sqlite.connection import sealed_credentials, version_of
+    from noetl.wiring.embedded import MEMORY, store_path
+
+    path = None if settings.store == MEMORY else store_path(settings)
+    there = path is not None and Path(path).exists() and version_of(path)
+    return sealed_credentials(str(path)) if there else []
+
+
+def _unopened(settings: Settings, sealed: list[tuple[str, bytes]]) -> dict[str, str]:
+    """The credentials that no key here opens, each with what to do about it."""
+    from noetl.adapters.secrets.sealed_credentials import Sealer, keys_of
+
+    file, lost = settings.home / "key", {}
+    if settings.key is None and not file.exists():
+        return {name: f"restore {file}, set NOETL_KEY, or set the credential again" for name, _ in sealed}
+    sealer = Sealer(keys_of(settings.key, file))
+    for name, content in sealed:
+        try:
+            sealer.open(name, content)
+        except NoetlError as error:
+            lost[name] = error.hint or error.message
+    return lost
+
+
+def _key_place(settings: Settings) -> str:
+    file = settings.home / "key"
+    if settings.key is not None:
+        return f"the key from {settings.origins['key']}"
+    return f"the key in {file}" if file.exists() else f"no key: there is no {file}"
+
+
 async def _bus(settings: Settings) -> Finding:
     if settings.bus is None:
         return Finding("bus", "ok", "none: workers dial the servers")
@@ -344,6 +402,7 @@ CHECKS: dict[str, Check] = {
     "key": _key,
     "contexts": _contexts,
     "store": _store,
+    "credentials": _credentials,
     "bus": _bus,
     "results": _results,
     "server": _server,

@@ -55,6 +55,16 @@ async def _newer(connection: asyncpg.Connection) -> list[str]:
     return [row[0] for row in await connection.fetch(wanted, ROW_FORMAT)]
 
 
+async def sealed_credentials(database: Database) -> list[tuple[str, bytes]]:
+    """Credentials by name as they rest in a database whose schema is up to date."""
+    return await _with_connection(database, _sealed)
+
+
+async def _sealed(connection: asyncpg.Connection) -> list[tuple[str, bytes]]:
+    wanted = "select name, sealed from noetl.credentials order by name"
+    return [(row[0], row[1]) for row in await connection.fetch(wanted)]
+
+
 async def check(database: Database) -> None:
     """Raises BackendError unless the schema is the one this version of noetl works with."""
     at = await version_of(database)

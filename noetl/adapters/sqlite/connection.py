@@ -146,10 +146,22 @@ def version_of(path: str) -> int:
 def newer_executions(path: str) -> list[str]:
     """Open executions that a newer release wrote, in a file whose schema is up to date."""
     wanted = "select execution_id from executions where ended_at is null and format > ? order by rowid"
+    return [str(execution_id) for (execution_id,) in _read(path, wanted, (ROW_FORMAT,))]
+
+
+def sealed_credentials(path: str) -> list[tuple[str, bytes]]:
+    """Credentials by name as they rest in a file whose schema is up to date."""
+    return [
+        (name, sealed) for name, sealed in _read(path, "select name, sealed from credentials order by name")
+    ]
+
+
+def _read(path: str, statement: str, values: Values = ()) -> list[Record]:
+    """The rows of a file that is there, which stays as it is."""
     try:
         with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
             connection.set_busy_timeout(BUSY_MS)
-            return [str(execution_id) for (execution_id,) in fetch(connection, wanted, (ROW_FORMAT,))]
+            return fetch(connection, statement, values)
     except apsw.Error as error:
         raise trouble(f"cannot read the database {path}", error) from error
 

@@ -1,5 +1,7 @@
 """`noetl doctor` tells what it reached and what can have no effect, and never a password."""
 
+import base64
+import os
 from contextlib import closing
 from pathlib import Path
 
@@ -7,9 +9,11 @@ import apsw
 import pytest
 
 from noetl.adapters.postgres.store import PostgresStore
+from noetl.adapters.secrets.sealed_credentials import Sealer
 from noetl.adapters.sqlite.store import SqliteStore
-from noetl.cli.doctor_checks import effective, run_checks
+from noetl.cli.doctor_checks import Finding, effective, run_checks
 from noetl.core.formats import ROW_FORMAT
+from noetl.ports.store import Store
 from noetl.settings import load
 from tests.conformance.stores import begin, eid
 from tests.servers import NatsServer
@@ -103,3 +107,50 @@ async def test_executions_of_a_newer_release_are_named(
     found = {one.name: one for one in await run_checks(settings)}["store"]
     assert found.state == "warning"
     assert found.told.endswith(f"; 1 open execution of a newer noetl, left to its servers: {eid(2)}")
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_credentials_that_the_key_does_not_open_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: str, kind: str
+) -> None:
+    monkeypatch.setenv("NOETL_HOME", str(tmp_path))
+    monkeypatch.setenv("NOETL_STORE", str(tmp_path / "noetl.db") if kind == "sqlite" else database)
+    old, new = os.urandom(32), os.urandom(32)
+    store: Store = (
+        SqliteStore(str(tmp_path / "noetl.db")) if kind == "sqlite" else await PostgresStore.open(database)
+    )
+    await store.put_secret("shop", Sealer([old]).seal("shop", {"value": "x"}))
+    await store.put_secret("mail", Sealer([new]).seal("mail", {"value": "x"}))
+    await store.close()
+
+    async def found(*keys: bytes) -> Finding:
+        monkeypatch.setenv("NOETL_KEY", ",".join(base64.b64encode(key).decode() for key in keys))
+        return {one.name: one for one in await run_checks(load())}["credentials"]
+
+    one = await found(new)
+    assert one.state == "error"
+    assert one.told == "1 of 2 cannot be opened with the key from environment NOETL_KEY: shop"
+    assert one.hint == "set NOETL_KEY to the key it was sealed with, or set the credential again"
+    assert (await found(os.urandom(32))).told.endswith(": mail, shop")
+    assert (await found(new, old)).told == "2, all opened"
+
+
+async def test_credentials_without_any_key_are_named_and_no_key_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOETL_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("NOETL_STORE", str(tmp_path / "noetl.db"))
+    store = SqliteStore(str(tmp_path / "noetl.db"))
+    await store.put_secret("shop", Sealer([os.urandom(32)]).seal("shop", {"value": "x"}))
+    await store.close()
+    found = {one.name: one for one in await run_checks(load())}["credentials"]
+    assert (found.state, "with no key: there is no " in found.told) == ("error", True)
+    assert not (tmp_path / "home").exists()
+
+
+async def test_credentials_of_a_server_are_not_looked_for_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOETL_HOME", str(tmp_path))
+    monkeypatch.setenv("NOETL_SERVER", "http://127.0.0.1:1")
+    assert {one.name: one.state for one in await run_checks(load())}["credentials"] == "unused"
