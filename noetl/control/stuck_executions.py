@@ -6,6 +6,8 @@ server respects it; until the store takes it, this process does.
 """
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -49,6 +51,7 @@ class StuckExecutions:
     def __init__(self, host: ExecutionHost) -> None:
         self._host = host
         self._unmarked: dict[str, Stuck] = {}  # those that the store has not been told of
+        self._since: dict[str, int] = {}  # since when those are stuck that are tried again just now
 
     def check(self, execution_id: str) -> None:
         """Raises StuckError for an execution that this process gave up and the store does not know of yet."""
@@ -56,11 +59,21 @@ class StuckExecutions:
         if why is not None:
             raise refusal(execution_id, why)
 
+    @contextmanager
+    def tried_again(self, execution_id: str, why: Stuck) -> Iterator[None]:
+        """While one is tried again: when it is given up meanwhile, it has been stuck all along."""
+        self._since[execution_id] = why.since
+        try:
+            yield
+        finally:
+            self._since.pop(execution_id, None)
+
     def put(self, execution_id: str, reason: str, error: Exception) -> StuckError:
         """Give an execution up; its workers are told to stop. What others are told."""
         host = self._host
         message = getattr(error, "message", "") or f"{type(error).__name__}: {error}"
-        why = Stuck(reason, message, host.now(), host.owner, host.version)
+        since = self._since.get(execution_id, host.now())
+        why = Stuck(reason, message, since, host.owner, host.version)
         self._unmarked[execution_id] = why
         refused = refusal(execution_id, why)
         _LOG.error(refused.message, exc_info=error, extra={"execution_id": execution_id})

@@ -52,7 +52,8 @@ class Steering:
         if why is not None and await self._engine.store.release(
             execution_id, self._engine.owner, self._engine.lease_ms
         ):
-            await self._cancel(execution_id, wish)
+            with self._engine.stuck.tried_again(execution_id, why):
+                await self._cancel(execution_id, wish)
             return True
         _check(execution_id, summary.status, wish, over=summary.ended_at is not None)
         end = await self._store.end(execution_id)

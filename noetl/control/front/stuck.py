@@ -119,15 +119,16 @@ async def set_aside(engine: Engine, execution_id: str, error: Exception) -> Summ
 async def release(engine: Engine, execution_id: str, by: str, *, adopts: bool) -> None:
     """Let a stuck execution go on, in this process where it adopts; raises Conflict when it stays stuck."""
     summary = await engine.store.newest(execution_id)  # it may have gone on as another
-    execution_id = summary.execution_id
-    if not await engine.store.release(execution_id, engine.owner, engine.lease_ms):
+    execution_id, why = summary.execution_id, stuck_of(summary)
+    if why is None or not await engine.store.release(execution_id, engine.owner, engine.lease_ms):
         message = f"execution {execution_id} is {summary.status}, not stuck"
         raise Conflict(message, hint=f"noetl execution show {execution_id}")
     engine.forget(execution_id)  # it may be here from before another server gave it up
     _LOG.warning("released by %s", by, extra={"execution_id": execution_id})
-    await (engine.pick_up if adopts else engine.load)(execution_id)
-    if adopts:
-        await _read_mail(engine, execution_id)
+    with engine.stuck.tried_again(execution_id, why):
+        await (engine.pick_up if adopts else engine.load)(execution_id)
+        if adopts:
+            await _read_mail(engine, execution_id)
 
 
 async def _read_mail(engine: Engine, execution_id: str) -> None:
