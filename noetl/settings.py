@@ -20,6 +20,7 @@ FILE_NAME = "noetl.toml"
 CONTEXTS_NAME = "contexts.toml"
 PREFIX = "NOETL_"
 DEFAULT_ORIGIN = "default"
+TYPED = ("flag ", "argument ", "environment ")  # how the places begin that the user alone writes to
 
 
 def _text(value: Any) -> str:
@@ -306,13 +307,21 @@ class Context:
 def load(
     flags: Mapping[str, Any] | None = None,
     *,
+    named: Mapping[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,
 ) -> Settings:
-    """The settings in force for a command started in a folder; flags that are None count as not given."""
+    """The settings in force for a command started in a folder; flags that are None count as not given.
+
+    `named`: what was given as no flag but, say, as the argument of a function, and what that is called.
+    """
     environ = os.environ if environ is None else environ
     project = find_project(folder or Path.cwd())
-    layers = [_from_flags(flags or {}), _from_environment(environ), _from_file(project / FILE_NAME)]
+    layers = [
+        _from_flags(flags or {}, named or {}),
+        _from_environment(environ),
+        _from_file(project / FILE_NAME),
+    ]
     home = _choose(BY_NAME["home"], layers) or (_default_home(), DEFAULT_ORIGIN)
     known = contexts(home[0])
     layers += [_from_context(known), _from_file(home[0] / FILE_NAME)]
@@ -356,9 +365,9 @@ def _token(
     context = next((one for one in known if one.names(server[0]) and one.token), None)
     own = (context.token, f"context {context.name}") if context is not None else None
     home_is_ours = chosen["home"][1] != project_file
-    typed = server[1].startswith(("flag ", "environment ")) and ", context " not in server[1]
+    typed = server[1].startswith(TYPED) and ", context " not in server[1]
     if typed or (home_is_ours and not server[1].startswith(project_file)):
-        explicit = token[1].startswith(("flag ", "environment "))
+        explicit = token[1].startswith(TYPED)
         return (token if explicit or own is None else own), None
     if own is not None and home_is_ours:
         return own, None
@@ -409,9 +418,9 @@ def cursor_allowed(environ: Mapping[str, str] | None = None) -> bool:
 Layer = Mapping[str, tuple[Any, str]]  # setting -> value as written, and where it stands
 
 
-def _from_flags(flags: Mapping[str, Any]) -> Layer:
+def _from_flags(flags: Mapping[str, Any], named: Mapping[str, str]) -> Layer:
     return {
-        name: (value, f"flag --{name.replace('_', '-')}")
+        name: (value, named.get(name, f"flag --{name.replace('_', '-')}"))
         for name, value in flags.items()
         if value is not None
     }
@@ -480,12 +489,13 @@ def _read(setting: Setting, written: Any, origin: str) -> Any:
     try:
         return setting.read(written)
     except ValueError as error:
-        seen = "the value given" if setting.secret else repr(_shown(written))
+        secret = "an empty text" if written == "" else "the value given"
+        seen = secret if setting.secret else repr(_shown(written))
         raise RequestError(
             f"setting '{setting.name}' must be {error}, not {seen} (from {origin})",
             hint=f"correct it, or leave it out to use {setting.default!r}"
             if setting.default
-            else "correct it",
+            else "correct it, or leave it out",
         ) from None
 
 

@@ -28,7 +28,9 @@ class AsyncClient(AsyncStanding):
     """
 
     def __init__(self, url: str | None = None, token: str | None = None) -> None:
-        chosen = settings.load({"server": url, "token": token})
+        chosen = settings.load(
+            {"server": url, "token": token}, named={"server": "argument url", "token": "argument token"}
+        )
         if chosen.server is None:
             message = "no server is named"
             raise RequestError(message, hint='Client("http://127.0.0.1:8080"), or NOETL_SERVER')

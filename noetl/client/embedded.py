@@ -101,7 +101,8 @@ def _apart(work: Coroutine[Any, Any, Result]) -> Result:
 
 @asynccontextmanager
 async def _engine(store: str | Path | None) -> AsyncIterator[Embedded]:
-    chosen = settings.load({"store": None if store is None else str(store)})
+    given = None if store is None else str(store)
+    chosen = settings.load({"store": given}, named={"store": "argument store"})
     async with guest(chosen) as engine, swept(engine):
         yield engine
 

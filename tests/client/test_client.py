@@ -419,3 +419,15 @@ def test_an_awaited_client_says_that_it_belongs_to_another_loop(url: str) -> Non
     with pytest.raises(RequestError, match="another event loop"):
         asyncio.run(client.playbooks())
     asyncio.run(client.close())
+
+
+@pytest.mark.parametrize("client", [noetl.Client, noetl.AsyncClient])
+def test_what_a_client_is_wrongly_given_is_told_as_its_argument(
+    client: type[noetl.Client | noetl.AsyncClient],
+) -> None:
+    with pytest.raises(
+        RequestError, match=r"'token' must be a text, not an empty text \(from argument token\)"
+    ):
+        client("http://127.0.0.1:1", "")
+    with pytest.raises(RequestError, match=r"'server' must be a text, not '' \(from argument url\)"):
+        client("")

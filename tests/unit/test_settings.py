@@ -43,6 +43,18 @@ def test_without_anything_given_the_defaults_of_the_documentation_hold(project: 
     assert settings.origins["port"] == "default"
 
 
+def test_a_token_that_is_given_as_an_argument_is_sent_to_the_server_that_is(
+    home: Path, project: Path
+) -> None:
+    (home / "contexts.toml").write_text("[contexts.test]\nserver = 'http://s'\ntoken = 'kept'\n")
+    given, named = (
+        {"server": "http://s", "token": "given"},
+        {"server": "argument url", "token": "argument token"},
+    )
+    settings = load(given, named=named, environ={"NOETL_HOME": str(home)}, folder=project)
+    assert (settings.token, settings.origins["token"]) == ("given", "argument token")
+
+
 def test_flag_beats_environment_beats_project_file_beats_user_file_beats_default(
     project: Path, home: Path
 ) -> None:
