@@ -12,7 +12,7 @@ import msgspec
 
 from noetl.core.state import STATUSES
 from noetl.core.values.schema_check import schema_problem
-from noetl.dsl.nearest import nearest
+from noetl.dsl.nearest import did_you_mean, nearest
 from noetl.errors import NoetlError, PlaybookError
 from noetl.mcp import work
 from noetl.mcp.library import LANGUAGE
@@ -280,7 +280,8 @@ class Toolbox:
         offer = self._offers[name]
         wrong = schema_problem(offer.schema, dict(arguments), "arguments")
         if wrong is not None:
-            return error_result({"code": "arguments", "message": wrong.message, "hint": None})
+            hint = _arguments_hint(offer, arguments)
+            return error_result({"code": "arguments", "message": wrong.message, "hint": hint})
         try:
             answer = await partial(offer.work, self._product, arguments, request)()
         except PlaybookError as error:
@@ -293,6 +294,15 @@ class Toolbox:
 def _without_files(offer: ToolSpec) -> ToolSpec:
     left = {name: value for name, value in offer.arguments.items() if name not in FILE}
     return replace(offer, arguments=left)
+
+
+def _arguments_hint(offer: ToolSpec, arguments: work.Arguments) -> str:
+    """The argument that was meant by the first name that is none, else all that there are."""
+    taken = ", ".join(f"{name} (needed)" if name in offer.required else name for name in offer.arguments)
+    otherwise = f"{offer.name} takes: {taken}"
+    unknown = next((name for name in arguments if name not in offer.arguments), None)
+    missing = [name for name in offer.arguments if name not in arguments]
+    return otherwise if unknown is None else did_you_mean(unknown, missing, otherwise)
 
 
 def _error_fields(error: NoetlError) -> Message:

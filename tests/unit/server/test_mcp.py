@@ -152,6 +152,23 @@ async def test_an_agent_hears_of_no_path_beyond_its_own_by_a_misspelt_one(tmp_pa
             assert ("tests/hello" in str(told)) == corrected, told
 
 
+@pytest.mark.parametrize(
+    "tool, arguments, hint",
+    [
+        ("run", {"playbook": HELLO, "work_load": {}}, "did you mean 'workload'?"),
+        ("why", {"Execution": "@last"}, "did you mean 'execution'?"),
+        ("why", {"id": "@last"}, "why takes: execution (needed), step"),
+        ("events", {"execution": "@last", "limit": "ten"}, "events takes: execution (needed), step, from, name, limit"),
+    ],
+)  # fmt: skip
+async def test_whoever_calls_with_a_wrong_argument_is_told_the_right_one(
+    tmp_path: Path, tool: str, arguments: dict[str, Any], hint: str
+) -> None:
+    async with with_tokens(tmp_path) as (_, client):
+        told = await (await client(["read", "run"])).call(tool, **arguments)
+        assert (told["error"]["code"], told["error"]["hint"]) == ("arguments", hint)
+
+
 async def test_a_token_brings_the_tools_that_it_may_call_and_the_others_are_not_there(tmp_path: Path) -> None:
     async with with_tokens(tmp_path) as (server, client):
         assert sorted(await (await client(["read"])).tools()) == sorted(READ)
