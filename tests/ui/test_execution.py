@@ -443,16 +443,30 @@ def test_an_execution_that_went_on_links_to_the_one_before_and_the_one_after(
     expect(page.get_by_text("goes on as")).to_have_count(0)
 
 
-def test_a_wide_graph_is_read_in_parts_and_seen_whole_on_a_phone(
+def test_a_wide_graph_stands_in_one_column_on_a_phone(server: Server, open_page: Callable[..., Page]) -> None:
+    page = open_page(390)
+    page.goto(f"/executions/{server.ran('wide')}/graph")
+    names = ["start", *(f"b{number}" for number in range(6))]
+    for name in names:
+        expect(page.locator(f"[data-id={name}].react-flow__node")).to_be_in_viewport(ratio=0.99)
+    boxes = [step(page, name).bounding_box() for name in names]
+    assert len({box["x"] for box in boxes if box}) == 1
+    tops = [box["y"] for box in boxes if box]
+    assert tops == sorted(set(tops))
+    expect(page.get_by_label("Map of the workflow")).to_have_count(0)  # all of it is there
+
+
+def test_a_tall_graph_is_moved_by_a_finger_on_a_phone_and_its_map_tells_where(
     server: Server, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(390)
-    page.goto(f"/executions/{server.ran('wide')}/graph")
-    far = page.locator("[data-id=b5].react-flow__node")
+    page.goto(f"/executions/{server.ran('hundred')}/graph")
     expect(page.get_by_label("Map of the workflow")).to_be_visible()
-    page.get_by_label("Go to step").select_option("b5")
-    expect(far).to_be_in_viewport(ratio=0.99)
-    page.get_by_role("button", name="Close").click()
-    page.get_by_role("button", name="Fit View").click()
-    for number in range(6):
-        expect(page.locator(f"[data-id=b{number}].react-flow__node")).to_be_in_viewport(ratio=0.99)
+    expect(step(page, "s0")).to_be_in_viewport()
+    page.mouse.move(60, 700)
+    page.mouse.down()
+    page.mouse.move(60, 250, steps=5)
+    page.mouse.up()
+    expect(step(page, "s0")).not_to_be_in_viewport()
+    page.get_by_label("Go to step").select_option("s99")
+    expect(page.locator("[data-id=s99].react-flow__node")).to_be_in_viewport(ratio=0.99)

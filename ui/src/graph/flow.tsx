@@ -14,6 +14,7 @@ import {
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { Graph, Progress } from '../api/types'
 import { toneOf } from '../design/status'
+import { columnGraph } from './column'
 import { type ArcEdge, edgeTypes } from './edges'
 import { arcState, stepStatus } from './labels'
 import {
@@ -47,7 +48,9 @@ const LEGIBLE_ZOOM = 0.6 // a graph that would have to be smaller is not shown w
 const READING_ZOOM = 0.8
 const MARGIN = 24
 const CORNER = { width: 52, height: 112 } // the buttons stand there
-const NARROW = 420 // a phone: nothing small can be read
+const NARROW = 480 // a phone: nothing small can be read
+const NARROW_LEGIBLE_ZOOM = 0.72
+const MAP_SIDE = 132 // the longer one
 const SMALL_MAP_FRAME = 260 // below this height a map would hide what it is of
 const STATUS_PRIORITY = ['failed', 'running', 'waiting', 'held'] // what one wants to see first
 
@@ -67,6 +70,13 @@ function clampOffset(offset: number, size: number, room: number, margin: number)
   return Math.min(margin, Math.max(offset, room - size - margin))
 }
 
+const legibleZoom = (frame: Size): number => (frame.width < NARROW ? NARROW_LEGIBLE_ZOOM : LEGIBLE_ZOOM)
+
+/** Where not all of it can be read at once: a map and a list lead to the rest. */
+const isCut = ({ width, height }: Layout, frame: Size): boolean =>
+  width * legibleZoom(frame) > frame.width - 2 * MARGIN ||
+  height * legibleZoom(frame) > frame.height - 2 * MARGIN
+
 /** All of the graph where that can be read, else the part that tells most at a size that can. */
 function viewportOf(
   layout: Layout,
@@ -83,7 +93,7 @@ function viewportOf(
     )
   const overlapsControls = (frame.height + layout.height * fits(MARGIN)) / 2 > frame.height - CORNER.height
   const fit = fits(overlapsControls ? CORNER.width : MARGIN)
-  const legible = frame.width < NARROW ? 0.9 * READING_ZOOM : LEGIBLE_ZOOM
+  const legible = legibleZoom(frame)
   if (fit >= legible)
     return {
       x: (frame.width - layout.width * fit) / 2,
@@ -94,7 +104,10 @@ function viewportOf(
     (status) => shape.steps.find(({ step }) => progress?.steps[step]?.status === status)?.step,
   ).find(Boolean)
   const focus = selected ?? notable ?? shape.entry
-  const zoom = Math.min(READING_ZOOM, Math.max(legible, (frame.width - 2 * MARGIN) / layout.width))
+  const zoom = Math.min(
+    frame.width < NARROW ? 1 : READING_ZOOM,
+    Math.max(legible, (frame.width - 2 * MARGIN) / layout.width),
+  )
   const at = layout.nodes[focus] ?? { x: 0, y: 0 }
   const top = frame.width < NARROW ? 2 * MARGIN + 16 : MARGIN // below the list of steps
   return {
@@ -128,7 +141,10 @@ function Canvas({
     extraHeights,
   ])
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key says all that the layout depends on
-  const layout = useMemo(() => layoutGraph(shape, extraHeights), [key])
+  const wide = useMemo(() => layoutGraph(shape, extraHeights), [key])
+  const column = frame.width < NARROW && wide.width * NARROW_LEGIBLE_ZOOM > frame.width - 2 * MARGIN
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the wide layout is another one with another key
+  const layout = useMemo(() => (column ? columnGraph(shape, extraHeights) : wide), [wide, column])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: heights come with the places, findings by value
   const nodes = useMemo<StepNode[]>(
@@ -201,8 +217,7 @@ function Canvas({
     const timer = window.setTimeout(() => setReady(true), 50)
     return () => window.clearTimeout(timer)
   }, [])
-  // On a phone a graph that cannot be read whole is shown in part: a map and a list lead to the rest.
-  const cut = frame.width < NARROW && layout.width * 0.9 * READING_ZOOM > frame.width - 2 * MARGIN && !large
+  const cut = large || isCut(layout, frame)
   const first = useRef<Viewport>(undefined)
   first.current ??= viewportOf(layout, frame, shape, progress, selected)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a new layout or frame moves the view
@@ -257,18 +272,18 @@ function Canvas({
           moved.current = true
         }}
       />
-      {ready && (large || cut) && frame.height > SMALL_MAP_FRAME && (
+      {ready && cut && frame.height > SMALL_MAP_FRAME && (
         <MiniMap
           pannable
           zoomable
           ariaLabel="Map of the workflow"
-          style={frame.width < NARROW || !large ? SMALL_MAP_SIZE : MAP_SIZE}
+          style={mapSize(layout)}
           nodeColor={colourOf}
           nodeStrokeColor={colourOf}
           nodeStrokeWidth={24}
         />
       )}
-      {(large || cut) && onChoose && (
+      {cut && onChoose && (
         <Panel position="top-right">
           <select
             className="field max-w-56"
@@ -291,8 +306,11 @@ const statusText = (progress: Progress | null, step: string): string => {
   const stepProgress = progress?.steps[step]
   return stepProgress ? stepStatus(stepProgress) : 'not run'
 }
-const MAP_SIZE = { width: 120, height: 150 }
-const SMALL_MAP_SIZE = { width: 110, height: 64 }
+/** A map of the shape of what it is of. */
+const mapSize = ({ width, height }: Layout): Size => {
+  const scale = MAP_SIDE / Math.max(width, height)
+  return { width: Math.max(MAP_SIDE / 4, width * scale), height: Math.max(MAP_SIDE / 4, height * scale) }
+}
 const colourOf = (node: StepNode): string => `var(--${toneOf(node.data.progress?.status ?? 'idle')})`
 const NOT_RUN = {
   status: 'idle' as const,

@@ -1,33 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Graph } from '../api/types'
 import { BODY_HEIGHT, chainsOf, layoutGraph, NODE_WIDTH } from './layout'
-
-const step = (name: string) => ({
-  step: name,
-  desc: null,
-  kinds: [],
-  loop: null,
-  join: null,
-  admission: false,
-  entry: false,
-  end: false,
-  line: 1,
-})
-const arc = (from: string, to: string, order = 0, when: string | null = null) => ({
-  from,
-  to,
-  order,
-  when,
-  mode: 'exclusive' as const,
-  line: 1,
-})
-const shape = (names: string[], arcs: ReturnType<typeof arc>[]): Graph => ({
-  name: 'x',
-  path: 'x',
-  entry: names[0] ?? '',
-  steps: names.map(step),
-  arcs,
-})
+import { arc, shape } from './shapes'
 
 test('steps that can only follow each other are one chain; forks and meetings end it', () => {
   const graph = shape(

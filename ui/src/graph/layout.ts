@@ -26,7 +26,7 @@ const LABEL_GAP = 72
 const BULGE = 36 // how far an arc from a step to itself goes out
 
 export const LABEL_WIDTH = 208
-const labelWidth = (when: string): number => Math.min(LABEL_WIDTH, 28 + 6.7 * guardLabel(when).length)
+export const labelWidth = (when: string): number => Math.min(LABEL_WIDTH, 28 + 6.7 * guardLabel(when).length)
 
 export interface Layout {
   nodes: Record<string, Point>
@@ -70,6 +70,7 @@ export function layoutGraph(shape: Shape, extraHeights: Record<string, number>):
   }
   if (chains.length > 1 || graph.edgeCount() > 0) layout(graph)
   else placeSingle(graph, chains[0]?.[0])
+  turnToOrder(graph, shape, head)
   const nodes: Record<string, Point> = {}
   for (const chain of chains) {
     const box = graph.node(chain[0] ?? '') as Box
@@ -82,15 +83,8 @@ export function layoutGraph(shape: Shape, extraHeights: Record<string, number>):
   }
   const arcs: Record<string, Route> = {}
   for (const arc of inner) arcs[`${arc.from}#${arc.order}`] = straightRoute(nodes, arc, height(arc.from))
-  const loops = shape.arcs.filter((arc) => arc.from === arc.to && arc.from in nodes)
-  let right = 0
-  for (const [place, arc] of loops.entries()) {
-    const earlier = loops.slice(0, place).filter((other) => other.from === arc.from).length
-    const route = loopRoute(nodes[arc.from] ?? { x: 0, y: 0 }, height(arc.from), arc, earlier)
-    arcs[`${arc.from}#${arc.order}`] = route
-    const words = arc.when !== null ? labelWidth(arc.when) : 0
-    right = Math.max(right, ...route.points.map(({ x }) => x + words))
-  }
+  const { routes, right } = loopRoutes(shape, nodes, height)
+  Object.assign(arcs, routes)
   for (const edge of graph.edges()) {
     if ((edge.name ?? '') in arcs) continue // drawn already: dagre only kept room for it
     const dagreEdge = graph.edge(edge) as { points: { x: number; y: number }[]; x?: number; y?: number }
@@ -110,6 +104,26 @@ function placeSingle(graph: Graph, only: string | undefined): void {
   const box = graph.node(only) as Box
   Object.assign(box, { x: MARGIN + box.width / 2, y: MARGIN + box.height / 2 })
   Object.assign(graph.graph() as object, { width: box.width + 2 * MARGIN, height: box.height + 2 * MARGIN })
+}
+
+/** Dagre sets branches either way round: turned so that most stand as their author wrote them, from left to right. */
+function turnToOrder(graph: Graph, shape: Shape, head: Map<string, string>): void {
+  const at = (step: string): number => (graph.node(head.get(step) ?? '') as Box | undefined)?.x ?? 0
+  let lean = 0
+  for (const [index, arc] of shape.arcs.entries()) {
+    const before = shape.arcs[index - 1]
+    if (before?.from === arc.from) lean += Math.sign(at(arc.to) - at(before.to))
+  }
+  if (lean >= 0) return
+  const { width = 0 } = graph.graph() as { width?: number }
+  const turn = (point: Partial<Point>) => {
+    if (point.x !== undefined) point.x = width - point.x
+  }
+  for (const step of graph.nodes()) turn(graph.node(step) as Box)
+  for (const edge of graph.edges()) {
+    const drawn = graph.edge(edge) as Partial<Point> & { points: Point[] }
+    for (const point of [drawn, ...drawn.points]) turn(point)
+  }
 }
 
 /** Steps in runs where one can only come after the other: dagre need not think about what lies inside of them. */
@@ -159,6 +173,24 @@ function straightRoute(nodes: Record<string, Point>, arc: GraphArc, height: numb
     ],
     label: arc.when !== null ? { x, y: (start + end) / 2 } : null,
   }
+}
+
+/** Arcs from steps to themselves, and how far they and their words go to the right. */
+export function loopRoutes(shape: Shape, nodes: Record<string, Point>, height: (step: string) => number) {
+  const routes: Record<string, Route> = {}
+  const earlier = new Map<string, number>()
+  let right = 0
+  for (const arc of shape.arcs) {
+    const at = nodes[arc.from]
+    if (arc.from !== arc.to || !at) continue
+    const before = earlier.get(arc.from) ?? 0
+    earlier.set(arc.from, before + 1)
+    const route = loopRoute(at, height(arc.from), arc, before)
+    routes[`${arc.from}#${arc.order}`] = route
+    const words = arc.when !== null ? labelWidth(arc.when) : 0
+    right = Math.max(right, ...route.points.map(({ x }) => x + words))
+  }
+  return { routes, right }
 }
 
 /** An arc from a step to itself: out at its right side and back in above, further out the more there are. */
