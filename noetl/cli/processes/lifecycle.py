@@ -25,6 +25,7 @@ READY_S = 60.0
 STOP_S = 60.0
 LOOK_S = 0.05
 LOG_LINES = 20
+OPEN_FILES = 65_536  # of a server or a worker: each connection is one
 
 
 class ProcessFields(TypedDict):
@@ -156,10 +157,21 @@ def run_several(arguments: list[str], count: int) -> int:
     return next((code for code in codes if code), 0)
 
 
+def _raise_open_files() -> None:
+    """Where the usual limit is low and may be raised, as most systems have it, raise it."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def run_fast(work: Callable[[], Coroutine[None, None, int]]) -> int:
-    """Run on the fastest event loop that is installed."""
+    """Run on the fastest event loop that is installed, with as many connections as the system allows."""
     import asyncio
 
+    _raise_open_files()
     try:
         import uvloop
     except ImportError:
