@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from noetl.dsl.template_scope import ENGINE, SCOPES, TRIGGER, TRIGGER_FIELDS
-from noetl.dsl.templates.filters import FILTERS
+from noetl.dsl.templates.meanings import FILTERS
 from noetl.dsl.yaml.source import parse
 from noetl.dsl.yaml.tree import Map, Value
 from noetl.lsp import names
@@ -164,10 +164,15 @@ def path_before(typed: str) -> list[str]:
 def _in_template(typed: str, root: Value, line: int) -> list[Completion]:
     of_filter = _FILTER.search(typed)
     if of_filter is not None:
-        return [Completion(name, "filter") for name in sorted(FILTERS)]
+        return [Completion(name, "filter", FILTERS[name].shown) for name in sorted(FILTERS)]
     way, owner = path_before(typed), names.owner_around(root, line)
     fields = _fields(way, root, owner, line) if way else _first(root, owner, line)
     return [Completion(name, "name", meaning) for name, meaning in fields.items()]
+
+
+def field_meaning(way: list[str], name: str, root: Value, owner: Owner | None, line: int) -> str:
+    """What is known of a field at the end of a path; empty where nothing is."""
+    return _fields(way, root, owner, line).get(name, "")
 
 
 def _first(root: Value, owner: Owner | None, line: int) -> Mapping[str, str]:

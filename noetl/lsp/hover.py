@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from noetl.dsl.tool_kind import Kind, Kinds
 from noetl.dsl.yaml.source import parse
 from noetl.dsl.yaml.tree import Map, Seq, Value
-from noetl.lsp import names
+from noetl.lsp import names, template_hover
 from noetl.lsp.completion import SCOPE_MEANINGS
 from noetl.lsp.cursor import Way, template_before
 from noetl.lsp.schema_reader import SchemaReader
@@ -24,12 +24,14 @@ def hover(lines: Sequence[str], line: int, column: int, reader: SchemaReader, ki
     word, root = word_at(lines[line], column), parse("\n".join(lines)).tree
     if not word or not isinstance(root, Map):
         return None
+    start = _start(lines[line], column)
     if template_before(lines, line, column) is not None:
-        return _name(word, root)
+        said = template_hover.meaning(lines, line, start, word, root)
+        return _name(word, root) if said is None else said or None
     for way, containers, key in _entries(root):
         here = containers[-1]
         mark = here.at_key(key)
-        if key == word and (mark.line - 1, mark.column - 1) == (line, _start(lines[line], column)):
+        if key == word and (mark.line - 1, mark.column - 1) == (line, start):
             meaning = reader.keys(reader.at(way, containers), here).get(key)
             return f"**{key}**\n\n{meaning}" if meaning else None
         if key == "kind" and here.get(key) == word and here.at(key).line - 1 == line and word in kinds:

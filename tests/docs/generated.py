@@ -31,10 +31,12 @@ def noetl(*arguments: str, stdin: str | None = None) -> str:
 def generated() -> Iterator[tuple[Path, str]]:
     """Each generated file with what it must hold."""
     from noetl import tools
+    from noetl.dsl.templates import meanings
 
     docs = ROOT / "docs"
     yield docs / "schema" / "playbook.json", noetl("schema")
     yield docs / "schema" / "test.json", noetl("schema", "--tests")
+    yield docs / "reference" / "language" / "filters.md", meanings.reference()
     yield docs / "reference" / "tools" / "README.md", TOOLS_HEAD + noetl("tools", "--format", "markdown")
     for kind in tools.own():
         yield docs / "reference" / "tools" / f"{kind}.md", noetl("tools", kind, "--format", "markdown")

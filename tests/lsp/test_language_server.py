@@ -326,6 +326,56 @@ def test_keys_kinds_and_names_say_what_they_mean(editor: Editor) -> None:
     assert "Reads the orders." in book.hover("of {{ fe|tch.data }}")
 
 
+TEMPLATES = """
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: said, path: lsp/said}
+workload: {orders: [{n: 1}], city: Oslo}
+workflow:
+  - step: add_up
+    loop:
+      in: "{{ workload.orders }}"
+      iterator: order
+      spec: {policy: {reduce: {ctx.sum: sum}}}
+    tool:
+      kind: noop
+      output: "{{ [iter.order.n, iter.index] | tojson }}"
+      set: {ctx.sum: "{{ iter.order.n | default(0) }}", iter.mine: "{{ output.data }}"}
+    next: {arcs: [{step: take, when: "{{ ctx.sum is not none and iter.mine is defined and ctx.output }}"}]}
+  - step: take
+    loop:
+      in:
+        claim:
+          kind: sqlite
+          input: {query: "select :key", params: {key: "{{ claim.key }}", city: "{{ workload.city | nosuch }}"}}
+      iterator: row
+    tool: {kind: noop, output: "{{ iter.row }} {{
+      iter.row | tojson }} {{ output.error.kind }}"}
+"""
+
+
+def test_filters_tests_and_names_of_scopes_say_what_they_mean(editor: Editor) -> None:
+    book = editor.open(TEMPLATES, "file:///said.yaml")
+    assert "filter **tojson**: the value as JSON text" in book.hover("iter.index] | to|json")
+    assert "| tojson` gives" in book.hover("iter.row | to|json")
+    assert "filter **default**" in book.hover("n | de|fault(0)")
+    assert "test **none**: null" in book.hover("is not no|ne and")
+    assert "test **defined**" in book.hover("mine is de|fined")
+    assert "out of `{{ workload.orders }}`" in book.hover("[iter.or|der.n")
+    assert "which one, from 0" in book.hover("iter.in|dex")
+    assert "`add_up` sets it: `{{ output.data }}`" in book.hover("iter.mi|ne is")
+    total = book.hover("ctx.su|m is")
+    assert "lives as long as the execution" in total
+    assert "`add_up` merges into it: `sum`" in total
+    assert "`add_up` sets it: `{{ iter.order.n | default(0) }}`" in total
+    assert "names this claim" in book.hover("claim.k|ey")
+    assert "the row that this iteration has claimed" in book.hover('"{{ iter.r|ow }}')
+    assert "what went wrong" in book.hover("output.error.ki|nd")
+    assert "'Oslo'" in book.hover("workload.ci|ty")
+    assert book.hover("ctx.out|put }}") == "", "it is no output of a task"
+    assert book.hover("no|such") == ""
+
+
 def test_one_can_go_to_a_step_and_a_label(editor: Editor) -> None:
     book = editor.open(BOOK, "file:///go.yaml")
     step = editor.ask("textDocument/definition", book.at("{step: rep|ort"))
