@@ -268,6 +268,15 @@ def test_a_schedule_is_changed_in_place(noetl: Noetl) -> None:
     assert done.returncode == 0, done.stderr
     changed = data(noetl, "schedule", "show", name)
     assert (changed["cron"], changed["every_s"], changed["workload"]) == (None, 3600, {"said": "two"})
+    assert data(noetl, "schedule", "edit", name, "--version", "1")["version"] == 1
+    assert data(noetl, "schedule", "edit", name, "--overlap", "queue")["version"] == 1
+    (noetl.folder / "other.yaml").write_text(ECHO.replace("tests/echo", "tests/other"))
+    assert noetl("register", "other.yaml").returncode == 0
+    changed = data(noetl, "schedule", "edit", name, "--path", "tests/other")
+    assert (changed["path"], changed["version"]) == (
+        "tests/other",
+        None,
+    )  # not held to that of the one before
     assert noetl("schedule", "edit", name).returncode == 2
     assert noetl("schedule", "edit", "absent-one", "--every", "1h").returncode == 2
 

@@ -196,6 +196,22 @@ def test_the_workload_of_a_schedule_is_filled_in_as_the_playbook_declares_it(
     server.call("DELETE", "/schedules/by_form")
 
 
+def test_a_playbook_without_a_workload_is_said_to_have_none_and_asks_for_nothing(
+    server: Server, page: Page
+) -> None:
+    page.goto("/schedules")
+    page.get_by_role("button", name="New schedule").click()
+    dialog = page.get_by_role("dialog")
+    fields = dialog.get_by_role("textbox")
+    expect(fields).to_have_count(1)  # its name; what has suggestions is no mere box
+    dialog.get_by_label("Playbook").fill("ui/ask")
+    expect(dialog).to_contain_text("This playbook declares no workload")
+    expect(fields).to_have_count(1)
+    dialog.get_by_role("button", name="Give one as JSON").click()
+    expect(dialog.get_by_label("workload as JSON")).to_be_visible()
+    expect(dialog).not_to_contain_text("declares no workload")
+
+
 def test_the_workload_of_a_trigger_is_also_given_as_json(server: Server, page: Page) -> None:
     page.goto("/schedules")
     page.get_by_role("button", name="New trigger").click()

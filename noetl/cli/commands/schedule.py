@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 import click
 
 from noetl.cli import completing, options
+from noetl.cli.change_in_place import changed, changes_of
 from noetl.cli.command_classes import Group
 from noetl.cli.commands.db import Span
 from noetl.cli.connection.caller import caller
@@ -132,17 +133,12 @@ async def edit(
 
     if cron is not None and every is not None:
         raise click.UsageError("a schedule has either --cron or --every")
-    changes: dict[str, object] = {"path": path, "timezone": timezone}
-    changes |= {"catch_up": catch_up, "overlap": overlap}
-    if start["file"] is not None or start["assignments"]:
-        changes["workload"] = options.playbook_start(path or "", start)["workload"]
-    changes = {
-        field: value for field, value in {**changes, "version": start["version"]}.items() if value is not None
-    }
+    every_s = None if every is None else every // 1000
+    given = {"path": path, "cron": cron, "timezone": timezone, "every_s": every_s}
+    given |= {"catch_up": catch_up, "overlap": overlap}
+    changes = changes_of(given, start, example="--cron '0 4 * * *'")
     if cron is not None or every is not None:
-        changes |= {"cron": cron, "every_s": None if every is None else every // 1000}
-    if not changes:
-        raise click.UsageError("say what is to change, as in: --cron '0 4 * * *'")
+        changes |= {"cron": cron, "every_s": every_s}  # one instead of the other
     schedule = await _change(name, changes)
     if as_json:
         emit_json(schedule_facts(schedule))
@@ -331,15 +327,12 @@ async def _set_enabled(name: str, *, enabled: bool) -> "Schedule":
 
 
 async def _change(name: str, changes: "Mapping[str, object]") -> "Schedule":
-    import msgspec
-
     from noetl.cli.connection.connection import connect
     from noetl.ports.schedule import ScheduleAsk
 
     async with connect() as connection:
-        current = msgspec.structs.asdict(await connection.front.schedule(name))
-        request = {field: current[field] for field in ScheduleAsk.__struct_fields__}
-        return await connection.front.put_schedule(ScheduleAsk(**{**request, **changes, "by": caller()}))
+        found = await connection.front.schedule(name)
+        return await connection.front.put_schedule(changed(ScheduleAsk, found, changes))
 
 
 @command.command("run")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from noetl.cli import completing, options
+from noetl.cli.change_in_place import changed, changes_of
 from noetl.cli.command_classes import Command
-from noetl.cli.connection.caller import caller
 from noetl.cli.formats.trigger_text import batch_of, trigger_words
 from noetl.cli.terminal import emit_json, note
 
@@ -93,15 +93,10 @@ async def edit(
         "debounce": debounce,
         "batch": batch if batch in (None, NONE) else batch_of(batch or ""),
         "payload_key": payload_key,
-        "version": start["version"],
     }
-    changes = {field: value for field, value in given.items() if value is not None}
+    changes = changes_of(given, start, example="--batch 50/10s")
     for field in ("auth", "filter", "debounce", "batch"):
         changes |= {field: None} if changes.get(field) == NONE else {}
-    if start["file"] is not None or start["assignments"]:
-        changes["workload"] = options.playbook_start(path or "", start)["workload"]
-    if not changes:
-        raise click.UsageError("say what is to change, as in: --batch 50/10s")
     trigger = await _change(name, changes)
     if as_json:
         emit_json(trigger_facts(trigger))
@@ -128,21 +123,15 @@ async def resume(name: str) -> None:
 
 
 async def _change(name: str, changes: "Mapping[str, object]") -> "Trigger":
-    import msgspec
-
     from noetl.cli.connection.connection import connect
     from noetl.ports.schedule import TriggerAsk
 
     async with connect() as connection:
         found = await connection.front.trigger(name)
-        current = msgspec.structs.asdict(found)
         for kind, fields in OWN.items():
             for field in fields:
                 if kind != found.kind and field in changes:
                     raise click.UsageError(f"{name} is a trigger of the kind {found.kind}: it has no {field}")
-        request = {field: current[field] for field in TriggerAsk.__struct_fields__}
-        request["secret"] = None  # only its digest is known; what is not given stays
-        if "path" in changes and "version" not in changes:
-            request["version"] = None
-        changed = TriggerAsk(**{**request, **changes, "by": caller()})
-        return (await connection.front.put_trigger(changed)).trigger
+        kept_secret = {"secret": None}  # only its digest is known; what is not given stays
+        wanted = changed(TriggerAsk, found, {**kept_secret, **changes})
+        return (await connection.front.put_trigger(wanted)).trigger

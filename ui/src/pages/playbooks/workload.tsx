@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { get, post } from '../../api/client'
 import type { Obj } from '../../api/types'
 import { JsonField, type Schema, SchemaForm } from '../../design/form'
-import { Loading } from '../../design/states'
+import { Failure, Loading } from '../../design/states'
 import { overrides } from './overrides'
 import { declared } from './workload-schema'
 
@@ -27,8 +27,8 @@ interface Props {
 }
 
 export function WorkloadFields({ schema, value, onChange }: Props) {
-  const [raw, setRaw] = useState(false)
   const empty = Object.keys(schema.properties ?? {}).length === 0
+  const [raw, setRaw] = useState(empty && Object.keys(value).length > 0)
   return (
     <>
       <div className="flex items-center justify-between">
@@ -39,14 +39,6 @@ export function WorkloadFields({ schema, value, onChange }: Props) {
           </button>
         )}
       </div>
-      {empty && !raw && (
-        <p className="text-ink-3">
-          This playbook declares no workload.{' '}
-          <button type="button" className="text-accent hover:underline" onClick={() => setRaw(true)}>
-            Give one as JSON
-          </button>
-        </p>
-      )}
       {raw ? (
         <JsonField
           label="workload as JSON"
@@ -54,6 +46,13 @@ export function WorkloadFields({ schema, value, onChange }: Props) {
           onChange={(next) => onChange(next as Obj)}
           rows={10}
         />
+      ) : empty ? (
+        <p className="text-ink-3">
+          This playbook declares no workload.{' '}
+          <button type="button" className="text-accent hover:underline" onClick={() => setRaw(true)}>
+            Give one as JSON
+          </button>
+        </p>
       ) : (
         <SchemaForm schema={schema} value={value} onChange={(next) => onChange(next as Obj)} />
       )}
@@ -76,6 +75,7 @@ export function WorkloadOverrides({
 }) {
   const defaultsQuery = useQuery(declaredWorkload(path))
   const [values, setValues] = useState<Obj>(workload ?? {})
+  if (defaultsQuery.isError) return <Failure error={defaultsQuery.error} />
   if (defaultsQuery.isPending) return <Loading what="Reading the playbook" />
   const { [besides ?? '']: _, ...defaults } = defaultsQuery.data?.defaults ?? {}
   const { [besides ?? '']: __, ...properties } = defaultsQuery.data?.schema.properties ?? {}

@@ -1,17 +1,15 @@
 // Making a trigger, or changing one in place.
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Body, post, put } from '../../api/client'
-import type { Obj, Trigger } from '../../api/types'
+import type { Trigger } from '../../api/types'
 import { Choice } from '../../design/choice'
 import { Button, Dialog, Field } from '../../design/controls'
 import { CopyButton } from '../../design/copy'
-import { showToast } from '../../design/toast'
-import { CommonFields, DialogButtons } from './dialogs'
+import { StandingDialog, type Start } from './dialogs'
 import { triggerBody } from './trigger-cells'
 import { Narrowing, SourceFields } from './trigger-fields'
 
-export type Draft = Body<'/triggers/{name}', 'put'>
+export type Draft = Omit<Body<'/triggers/{name}', 'put'>, keyof Start>
 
 const KINDS = {
   webhook: 'a webhook',
@@ -20,7 +18,7 @@ const KINDS = {
   object: 'objects that arrive',
 }
 
-const NEW: Draft = { kind: 'webhook', path: '', as: 'payload' }
+const NEW = { kind: 'webhook', as: 'payload' } as const
 
 /** What is sent: nothing that only another kind has, and no text that nobody wrote. */
 const told = (draft: Draft): Draft => {
@@ -40,78 +38,45 @@ const told = (draft: Draft): Draft => {
 }
 
 export function TriggerDialog({ item, onClose }: { item?: Trigger; onClose: () => void }) {
-  const client = useQueryClient()
-  const [was] = useState<Draft>(item ? triggerBody(item) : NEW)
-  const [name, setName] = useState(item?.name ?? '')
-  const [draft, setDraft] = useState(was)
+  const [draft, setDraft] = useState<Draft>(item ? triggerBody(item) : NEW)
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }))
-  const keep = useMutation({
-    mutationFn: () => {
-      if (!item) return post('/triggers', {}, { ...told(draft), name })
-      const version = draft.path === was.path ? was.version : null
-      return put('/triggers/{name}', { name }, { ...told(draft), version })
-    },
-    onSuccess: (trigger) => {
-      void client.invalidateQueries({ queryKey: ['triggers'] })
-      if (!trigger.secret || draft.secret) {
-        showToast(item ? `changed ${name}` : `created ${name}`)
-        onClose()
-      }
-    },
-  })
-  if (keep.data?.secret && !draft.secret)
-    return <NewSecret name={name} secret={keep.data.secret} onClose={onClose} />
   return (
-    <Dialog title={item ? `Edit ${name}` : 'New trigger'} onClose={onClose}>
-      <form
-        className="flex flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault()
-          keep.mutate()
-        }}
-      >
-        <CommonFields
-          name={name}
-          path={draft.path}
-          setPath={(path) => change({ path })}
-          setWorkload={(workload: Obj) => change({ workload })}
-          besides={draft.as ?? 'payload'}
-          {...(was.workload ? { workload: was.workload } : {})}
-          {...(item ? {} : { setName })}
-        >
-          <Choice
-            label="Started by"
-            value={draft.kind}
-            onChange={(kind) => setDraft({ ...NEW, ...shared(draft), kind })}
-            options={KINDS}
-            disabled={item !== undefined}
-          />
-          <SourceFields draft={draft} change={change} old={item !== undefined} />
-          <Field label="Key of the workload that gets the message">
-            <input
-              className="field font-mono"
-              required
-              value={draft.as}
-              onChange={(event) => change({ as: event.target.value })}
-            />
-          </Field>
-          <Narrowing draft={draft} change={change} />
-        </CommonFields>
-        <DialogButtons
-          onClose={onClose}
-          busy={keep.isPending}
-          error={keep.error}
-          {...(item ? { verb: 'Save' } : {})}
+    <StandingDialog
+      noun="trigger"
+      item={item}
+      keep={(name, start) => {
+        const body = { ...told(draft), ...start }
+        return item ? put('/triggers/{name}', { name }, body) : post('/triggers', {}, { ...body, name })
+      }}
+      afterwards={({ name, secret }) =>
+        secret && !draft.secret ? <NewSecret {...{ name, secret, onClose }} /> : null
+      }
+      besides={draft.as ?? NEW.as}
+      onClose={onClose}
+    >
+      <Choice
+        label="Started by"
+        value={draft.kind}
+        onChange={(kind) => setDraft({ ...NEW, ...ofEveryKind(draft), kind })}
+        options={KINDS}
+        disabled={item !== undefined}
+      />
+      <SourceFields draft={draft} change={change} old={item !== undefined} />
+      <Field label="Key of the workload that gets the message">
+        <input
+          className="field font-mono"
+          required
+          value={draft.as}
+          onChange={(event) => change({ as: event.target.value })}
         />
-      </form>
-    </Dialog>
+      </Field>
+      <Narrowing draft={draft} change={change} />
+    </StandingDialog>
   )
 }
 
-/** What triggers of every kind have. */
-const shared = ({ path, workload, as, filter, debounce, batch }: Draft): Partial<Draft> => ({
-  path,
-  ...(workload ? { workload } : {}),
+/** What of a trigger stays when it becomes one of another kind. */
+const ofEveryKind = ({ as, filter, debounce, batch }: Draft): Partial<Draft> => ({
   ...(as ? { as } : {}),
   filter: filter ?? null,
   debounce: debounce ?? null,
