@@ -1,5 +1,6 @@
 """A table that a cluster works through: each row once, whatever process is killed, and under which key."""
 
+import asyncio
 from contextlib import suppress
 from typing import Any
 
@@ -7,11 +8,12 @@ import asyncpg
 import pytest
 
 from noetl.errors import BackendError
-from tests.distributed.cluster import BOTH_LINKS, Cluster
+from tests.distributed.cluster import BOTH_LINKS, LOOK_S, WITHIN_S, Cluster
 
 ROWS = 600
 SOME = 120  # enough for several batches
 CLAIM = """
+set local idle_in_transaction_session_timeout = '3s';
 select pg_advisory_xact_lock(hashtextextended(:key, 0));
 with mine as (select id, state from job where claimed_by = :key),
 fresh as (
@@ -125,3 +127,48 @@ async def test_a_server_that_dies_around_the_commit_of_a_batch_loses_no_row(
     execution_id = await cluster.start(good, text, key="once")
     await check(cluster, execution_id, database, SOME)
     assert len(await cluster.executions()) == 1
+
+
+GATE = """
+create function work.gate() returns trigger language plpgsql
+  as $$ begin perform pg_advisory_xact_lock_shared(7); return null; end $$;
+create trigger gate before update on work.job for each statement execute function work.gate();
+select pg_advisory_lock(7)
+"""
+WAITING = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
+
+
+@BOTH_LINKS
+@pytest.mark.parametrize("wakes", ["in time", "too late"])
+async def test_a_worker_that_stands_still_in_the_midst_of_its_claim_strands_no_row(
+    cluster: Cluster, database: str, wakes: str
+) -> None:
+    """Another one claims under the same key; it waits for the first one's statement, as long as that may last."""
+    server, sleeper = cluster.server(), cluster.worker()
+    text = await filled(database, SOME, 50)
+    gate = await asyncpg.connect(database)
+    await gate.execute(GATE)
+
+    async def waiting(wanted: int) -> None:
+        async with asyncio.timeout(WITHIN_S):
+            while await gate.fetchval(WAITING) != wanted:  # noqa: ASYNC110
+                await asyncio.sleep(LOOK_S)
+
+    execution_id = await cluster.start(server, text)
+    await waiting(1)
+    sleeper.pause()
+    cluster.worker()
+    await waiting(2)  # the lease is out, and the claim was made again
+    if wakes == "in time":
+        sleeper.resume()
+    await gate.close()
+    batches = await check(cluster, execution_id, database, SOME)
+    assert [batch["count"] for batch in batches] == [50, 50, 20, 0]
+    log = await cluster.log(execution_id)
+    assert [event.name for event in log if event.name == "lease.expired"] == ["lease.expired"]
+    sleeper.resume()
+    again = await cluster.start(server, text)  # by whoever claims: nothing is left
+    assert (await cluster.finished(again)).status == "completed"
+    claimed = [event.data or {} for event in await cluster.log(again) if event.name == "loop.claimed"]
+    assert [batch["count"] for batch in claimed] == [0]
+    assert await cluster.log(execution_id) == log
