@@ -27,7 +27,7 @@ then `null` and `output.ref` says where they are.
 resources, a server that is shutting down, a lock that was not to be had. A connection that cannot be made
 or is lost is error kind `connect`; whether the statement took effect is then not known, so a retry binds
 the same `:idempotency_key`. A call that is cancelled or runs out of time ends its statement on the server
-too.
+too; inserts that went together end once nobody waits for any of them.
 
 Needs the extra `postgres`.
 """
@@ -43,7 +43,7 @@ from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
 from noetl.ports.tool import Input, Seconds, Size, define, doc, read_knobs
 from noetl.tools.parts.postgres_copy import changed_rows, load, rows_of
-from noetl.tools.parts.postgres_sessions import leaves_session_alone, types_in
+from noetl.tools.parts.postgres_sessions import ends_session, leaves_session_alone, types_in
 from noetl.tools.parts.postgres_together import Bound
 from noetl.tools.parts.postgres_values import bind, from_pg
 from noetl.tools.parts.spill import gather
@@ -143,7 +143,11 @@ async def _run_alone(sql: Sql, knobs: Knobs, call: Call, purpose: str) -> list[R
             await connection.execute(f"set statement_timeout = {int(knobs.statement_timeout * 1000)}")
         if sql.copy is not None:
             return [await load(connection, sql.copy.table, rows or [], sql.copy.columns)]
-        return await _statements(connection, sql, knobs, call)
+        try:
+            return await _statements(connection, sql, knobs, call)
+        finally:
+            if ends_session(split(sql.text)):
+                connection.terminate()
 
 
 async def _insert(
@@ -188,13 +192,14 @@ async def _statements(connection: "Connection", sql: Sql, knobs: Knobs, call: Ca
     text = sql.text
     statements = split(text)
     params = with_key(sql.params, text, ":", call)
-    run_statement = partial(_statement, connection, params, knobs.max_rows, call)
+    one = knobs.transaction and one_transaction(statements)
+    run_statement = partial(_statement, connection, params, knobs.max_rows, call, one)
     with _pointing(text, params):
         if len(statements) == 1 and first_word(statements[0]) in CHANGING:
             typed = await _run_typed(connection, params, call, statements[0])
             if typed is not None:
                 return [typed]
-        if knobs.transaction and one_transaction(statements):
+        if one:
             async with connection.transaction():
                 return [await run_statement(statement) for statement in statements]
         results = [await run_statement(statement) for statement in statements]
@@ -218,8 +223,9 @@ def _pointing(text: str, params: Params | None) -> Iterator[None]:
 
 
 async def _statement(
-    connection: "Connection", params: Params | None, rows_max: int, call: Call, text: str
+    connection: "Connection", params: Params | None, rows_max: int, call: Call, one: bool, text: str
 ) -> Result:
+    """Run a statement, perhaps in `one` transaction with others; one that the author began has no cursors."""
     from noetl.tools.parts.postgres_link import types_of
 
     text, values = _number_values(text, params)
@@ -231,8 +237,9 @@ async def _statement(
         await prepared.fetch(*arguments)
         return Result(changed=changed_rows(prepared.get_statusmsg()))
     result = Result(columns_of(attribute.name for attribute in attributes))
+    by_cursor = _reads(text) and (one or not connection.is_in_transaction())
     # Closed at once, not when it is collected: it holds a transaction.
-    async with aclosing(_chunks(connection, prepared, arguments, _reads(text))) as chunks:
+    async with aclosing(_chunks(connection, prepared, arguments, by_cursor)) as chunks:
         await gather(result, chunks, rows_max, call)
     return result
 
@@ -276,13 +283,13 @@ def _reads(statement: str) -> bool:
 
 
 async def _chunks(
-    connection: "Connection", prepared: "PreparedStatement", arguments: list[object], reads: bool
+    connection: "Connection", prepared: "PreparedStatement", arguments: list[object], by_cursor: bool
 ) -> AsyncGenerator[list[list[object]], None]:
     """Rows a piece at a time, with a cursor, of what only reads, all at once of what changes something.
 
     A worker that stood still in the midst would hold those, and whoever does its work would not see them.
     """
-    if not reads:
+    if not by_cursor:
         yield [[from_pg(value) for value in record.values()] for record in await prepared.fetch(*arguments)]
         return
     async with connection.transaction():

@@ -218,8 +218,9 @@ async def _prepare(connection: "Connection") -> None:
 
 
 async def _tidy(connection: "Connection") -> None:
-    """Leave a connection as the next call wants it, without temporary tables too."""
-    await connection.execute(f"{connection.get_reset_query()}\ndiscard temp;")
+    """Leave a connection as the next call wants it: its own user, and no temporary tables too."""
+    user = "set session authorization default; reset role;"
+    await connection.execute(f"{user}\n{connection.get_reset_query()}\ndiscard temp;")
 
 
 def _options(secret: Secret | None) -> dict[str, Json]:

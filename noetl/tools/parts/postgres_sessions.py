@@ -9,14 +9,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from noetl.tools.parts.statements import TEXT_CHARS, remembered
+from noetl.tools.parts.statements import TEXT_CHARS, first_word, remembered
 
 if TYPE_CHECKING:
     import asyncio
 
     from asyncpg import Connection, Pool, Type
 
+TIDY_S = 5.0  # a session whose server does not answer for so long is closed
 KEPT_S = 1.0  # how long a session waits for its statement to come again
+_UNTIDY = frozenset({"DEALLOCATE", "DISCARD", "LOAD", "PREPARE"})
 _NAME = r"""(?:[\w.]|"[^"]*")+"""
 _COLUMNS = rf"\(\s*{_NAME}(?:\s*,\s*{_NAME})*\s*\)"
 _VALUE = r"(?:\$\d+|:[a-z]\w*)(?:::\w+)?"
@@ -39,6 +41,11 @@ async def types_in(connection: "Connection", text: str) -> Sequence["Type"]:
     statement = await connection._get_statement(text, None)
     types: Sequence[Type] = statement._get_parameters()
     return types
+
+
+def ends_session(statements: Sequence[str]) -> bool:
+    """Whether statements leave what nobody tidies, or take from the driver what it has prepared."""
+    return not _UNTIDY.isdisjoint(map(first_word, statements))
 
 
 class Sessions:
@@ -147,7 +154,7 @@ class Sessions:
     async def _release(self, connection: "Connection") -> None:
         """Tidy a session. One that breaks now is dropped by the pool: its call has its answer already."""
         with suppress(*self._broken, OSError, TimeoutError):
-            await self.pool.release(connection)
+            await self.pool.release(connection, timeout=TIDY_S)
 
     # Keeping
 

@@ -115,6 +115,14 @@ async def test_statements_that_control_transactions_are_left_alone(pg):
     assert await rows(pg, "select count(*) as n from t") == [{"n": 0}]
 
 
+async def test_a_transaction_of_the_author_reads_what_it_has_changed(pg):
+    await pg("create table t (n int)")
+    output = await pg("begin; insert into t values (1); select n from t; commit")
+    assert output["status"] == "ok", output["error"]
+    assert output["data"]["rows"] == [{"n": 1}]
+    assert await rows(pg, "select n from t") == [{"n": 1}]
+
+
 async def test_without_a_transaction_what_was_done_stays(pg):
     await pg("create table t (n int)")
     await pg("insert into t values (1); select 1/0", spec={"transaction": False})

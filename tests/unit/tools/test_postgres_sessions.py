@@ -1,14 +1,17 @@
 """Which calls of the postgres kind have a session one after the other as it is, and which never do."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
 
 from noetl.tools.parts.postgres_link import POOLS_MAX
 from noetl.tools.parts.postgres_sessions import leaves_session_alone
+from tests.distributed.proxy import Proxy
 
 Run = Callable[..., Awaitable[Any]]
 LONG_S = 60.0
@@ -171,3 +174,48 @@ async def test_a_credential_more_than_are_kept_is_served_while_all_others_are_in
         call.cancel()
     await asyncio.gather(*calls, return_exceptions=True)
     server.close()
+
+
+@pytest.fixture
+def other_user(database: str) -> Iterator[str]:
+    """A user that the one of the credential may become; users belong to the server, not to its database."""
+    name = f"other_{urlsplit(database).path[1:]}"
+
+    async def change(statement: str) -> None:
+        connection = await asyncpg.connect(database)
+        await connection.execute(statement)
+        await connection.close()
+
+    asyncio.run(change(f"create role {name}"))
+    yield name
+    asyncio.run(change(f"drop role {name}"))
+
+
+@pytest.mark.parametrize("become", ["set role {}", "set session authorization {}"])
+async def test_who_a_call_becomes_is_not_who_the_next_one_is(other_user: str, pg: Run, become: str) -> None:
+    who, spec = "select current_user::text as n, session_user::text as s", {"pool_size": 1}
+    before = await pg(who, spec=spec)
+    assert (await pg(f"{become.format(other_user)}; {who}", spec=spec))[0]["n"] == other_user
+    assert await pg(who, spec=spec, execution_id="e2") == before
+
+
+@pytest.mark.parametrize("spoils", ["prepare p as select 1", "deallocate all", "discard all"])
+async def test_a_session_that_cannot_be_tidied_is_closed(pg: Run, spoils: str) -> None:
+    spec, touch = {"pool_size": 1, "transaction": False}, "update seen set n = n where n = $1"
+    for execution in ("e1", "e2"):
+        for _ in range(2):
+            await pg(touch, [1], spec=spec, execution_id=execution)
+        await pg(spoils, spec=spec, execution_id=execution)
+
+
+async def test_a_call_ends_in_time_though_its_server_is_silent(pg: Run, secrets: Any, database: str) -> None:
+    proxy = Proxy(database)
+    secrets["pg"] = {"dsn": proxy.url}
+    await pg("select 1")
+    proxy.set("stall")
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await pg("select 1")
+    assert time.monotonic() - began < LONG_S / 2
+    proxy.close()
