@@ -161,12 +161,18 @@ def failure(problem: BaseException, script: str | None) -> dict[str, Any]:
         details["traceback"] = "".join(traceback.format_list(_frames(own[-1], script)[-FRAMES:]))
         cause = own[-1]
     return {
-        "kind": "connect" if _is(cause, "DestinationConnectionError", *CONNECTION) else "dlt",
+        "kind": _kind(cause),
         "message": f"{type(cause).__name__}: {cause}".strip()[:MESSAGE_CHARS],
         "code": type(cause).__name__,
         "retryable": any(_may_pass(each) for each in chain),
         "details": {name: value for name, value in details.items() if value is not None},
     }
+
+
+def _kind(cause: BaseException) -> str:
+    if _is(cause, "MissingDependencyException"):
+        return "missing_extra"
+    return "connect" if _is(cause, "DestinationConnectionError", *CONNECTION) else "dlt"
 
 
 def _chain(problem: BaseException | None) -> Iterator[BaseException]:

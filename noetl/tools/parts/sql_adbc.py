@@ -190,7 +190,8 @@ def _module(driver: str) -> Any:
         missing = str(problem.name).partition(".")[0]
         if missing in ("adbc_driver_postgresql", "adbc_driver_sqlite", "adbc_driver_manager", "arro3"):
             raise MissingExtra(missing, "adbc") from None
-        raise Failed("missing_extra", f"the package of the driver {driver!r} is not installed here") from None
+        told = f"the package of the driver {driver!r} is not installed here"
+        raise Failed("missing_extra", f"{told}; pip install {driver.replace('_', '-')}") from None
 
 
 def _arguments(driver: str, call: Call) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from noetl.dsl.nearest import did_you_mean
 from noetl.errors import MissingExtra
 from noetl.json_value import Json
 from noetl.ports.call import Call, Secret
@@ -178,9 +179,9 @@ def _engine(url: "URL") -> "Engine":
             connect_args=_more(url),
         )
     except NoSuchModuleError:
-        raise Failed(
-            "input", f"there is no SQL driver {url.drivername!r} here; install its SQLAlchemy dialect"
-        ) from None
+        message = f"there is no SQL driver {url.drivername!r} here"
+        hint = did_you_mean(url.drivername, NAMES, "install its SQLAlchemy dialect")
+        raise Failed("missing_extra", f"{message}; {hint}") from None
     except ModuleNotFoundError as problem:
         raise _not_installed(problem, url) from None
     except (ArgumentError, TypeError, ValueError) as problem:
@@ -216,7 +217,7 @@ def _not_installed(problem: ModuleNotFoundError, url: "URL") -> Failed | Missing
     if problem.name == "pymysql":
         return MissingExtra("pymysql", "sql")
     message = f"the driver {url.drivername} needs the module {problem.name!r}, which is not installed here"
-    return Failed("missing_extra", message)
+    return Failed("missing_extra", f"{message}; pip install {problem.name}")
 
 
 def _url(name: str, secret: Secret | None) -> "URL":

@@ -167,6 +167,13 @@ async def test_a_destination_that_refuses_or_is_not_there_is_told_apart(use, loa
     assert CANARY not in json.dumps(error)
 
 
+async def test_a_destination_whose_package_is_not_installed_says_what_to_install(use):
+    values = {"pipeline": "p", "destination": "clickhouse", "data": [{"id": 1}], "table": "t"}
+    error = (await use("dlt", values, auth={"url": "clickhouse://u:p@127.0.0.1:9000/db"}))["error"]
+    assert (error["kind"], error["retryable"]) == ("missing_extra", False), error
+    assert 'pip install "dlt[clickhouse]"' in error["message"]
+
+
 async def test_a_process_that_ends_by_itself_is_told(load):
     error = (await load("ends"))["error"]
     assert (error["kind"], error["code"]) == ("crashed", "3")

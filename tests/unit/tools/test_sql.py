@@ -334,11 +334,16 @@ async def test_a_login_that_postgresql_refuses_over_adbc_is_an_answer(use, secre
 @pytest.mark.parametrize(
     "driver, kind, word",
     [
-        ("snowflake", "input", "there is no SQL driver 'snowflake' here"),
-        ("mssql+pyodbc", "missing_extra", "pyodbc"),
-        ("adbc_driver_snowflake", "missing_extra", "adbc_driver_snowflake"),
+        (
+            "snowflake",
+            "missing_extra",
+            "there is no SQL driver 'snowflake' here; install its SQLAlchemy dialect",
+        ),
+        ("mariadbb", "missing_extra", "did you mean 'mariadb'?"),
+        ("mssql+pyodbc", "missing_extra", "pip install pyodbc"),
+        ("adbc_driver_snowflake", "missing_extra", "pip install adbc-driver-snowflake"),
         ("adbc_driver_x.evil", "input", "adbc_driver_NAME"),
-        ("os.path", "input", "os.path"),
+        ("os.path", "missing_extra", "os.path"),
         ("sqlite", "input", "kind: sqlite"),
         (LITE, "path", "use kind: sqlite"),
     ],
