@@ -5,9 +5,9 @@ import pytest
 from tests.playbook_text import loaded, messages
 
 
-def python(code: str) -> str:
+def python(code: str, given: str = "") -> str:
     return (
-        "workflow:\n  - step: start\n    tool:\n      kind: python\n      input:\n        code: |\n"
+        f"workflow:\n  - step: start\n    tool:\n      kind: python\n      input:\n{given}        code: |\n"
         + "".join(f"          {line}\n" for line in code.splitlines())
     )
 
@@ -16,7 +16,7 @@ def python(code: str) -> str:
     "code",
     [
         "result = 1",
-        "def main(x):\n    return x",
+        "def main():\n    return 1",
         "import json\nresult = json.loads('[]')",
         "result = '\\d'",
         "x = 1 is 1",
@@ -42,6 +42,54 @@ def test_sound_python_is_no_finding_and_warns_nobody(code):
 )
 def test_python_that_does_not_parse_is_reported_with_its_line(code, said):
     assert messages(python(code)) == [f"the code of task 'start_task' does not parse: {said}"]
+
+
+GIVEN = "        rows: 1\n        total: 2\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def main(rows, total=0, *others, page=1, **more): pass",
+        "async def main(rows, /, *, total): pass",
+        "def main(): result = rows",
+        "def main(context): pass\nresult = main(1)",
+        "def main(context): pass\ndef main(): pass",
+        "def main(context): pass\nmain = lambda: 1",
+        "def main(context): pass\nfrom json import loads as result",
+        "@wrapped\ndef main(context): pass",
+        "def main(context): pass\ndef other():\n    global result\nother()",
+        "def main(context): pass\nglobals()['result'] = 1",
+        "if rows:\n    def main(context): pass",
+        "def main(context: pass",
+    ],
+)
+def test_a_main_that_is_given_what_it_takes_or_may_not_be_called_is_no_finding(code):
+    assert [said for said in messages(python(code, GIVEN)) if "main" in said] == []
+
+
+@pytest.mark.parametrize(
+    "code, takes",
+    [
+        ("def main(context, results): result = 1", "context, results"),
+        ("def main(rows, context=None, *, results): pass", "results"),
+        ("async def main(rows, context, /): pass", "context"),
+        ("def main(code): pass", "code"),
+    ],
+)
+def test_a_main_that_takes_what_nobody_gives_is_reported(code, takes):
+    said = f"'main' of task 'start_task' takes {takes}, and its input gives it rows, total"
+    assert messages(python(code, GIVEN)) == [said]
+
+
+def test_a_parameter_that_is_almost_given_is_hinted_at():
+    (finding,) = loaded(python("def main(row, total): pass", GIVEN)).diagnostics
+    assert (finding.code, finding.hint) == ("python-parameters", "did you mean 'rows'?")
+
+
+def test_what_a_whole_input_gives_is_not_known():
+    text = "workflow:\n  - {step: start, tool: {kind: python, input: '{{ workload }}'}}\n"
+    assert "python-parameters" not in {finding.code for finding in loaded(text).diagnostics}
 
 
 def test_code_that_cannot_even_be_read_is_reported():
