@@ -495,8 +495,7 @@ with recursive family (member, parent, retry_of, chain) as (
   select execution_id, parent, retry_of, chain from executions where execution_id = $1
   union
   select e.execution_id, e.parent, e.retry_of, e.chain from family f join executions e
-  on e.execution_id = f.parent or e.execution_id = f.retry_of or e.parent = f.member or e.retry_of = f.member
-    or e.execution_id = f.chain or e.chain = f.member
+  on e.execution_id in (f.parent, f.retry_of, f.chain) or f.member in (e.parent, e.retry_of, e.chain)
 )
 select execution_id, hash, ended_at, trimmed_at is not null from executions
 where execution_id in (select member from family)
@@ -525,14 +524,12 @@ with recursive family (member, parent, retry_of, chain, ended_at) as (
   where execution_id = any ($1::text[]) and expired_at is null
   union
   select e.execution_id, e.parent, e.retry_of, e.chain, e.ended_at from family f join executions e
-  on e.execution_id = f.parent or e.execution_id = f.retry_of or e.parent = f.member or e.retry_of = f.member
-    or e.execution_id = f.chain or e.chain = f.member
+  on e.execution_id in (f.parent, f.retry_of, f.chain) or f.member in (e.parent, e.retry_of, e.chain)
 ), kept (member, parent, retry_of, chain) as (
   select member, parent, retry_of, chain from family where ended_at is null or ended_at > $2::bigint
   union
   select e.execution_id, e.parent, e.retry_of, e.chain from kept k join executions e
-  on e.execution_id = k.parent or e.execution_id = k.retry_of or e.parent = k.member or e.retry_of = k.member
-    or e.execution_id = k.chain or e.chain = k.member
+  on e.execution_id in (k.parent, k.retry_of, k.chain) or k.member in (e.parent, e.retry_of, e.chain)
 )
 select execution_id from executions e where execution_id in (select member from family) and expired_at is null
   and not exists (select from kept where member = e.execution_id)
@@ -548,14 +545,12 @@ with recursive family (member, parent, retry_of, chain, kept) as (
   select e.execution_id, e.parent, e.retry_of, e.chain,
     e.ended_at is null or e.ended_at > $2 or (e.expired_at is null and e.execution_id <> all ($3))
   from family f join executions e
-  on e.execution_id = f.parent or e.execution_id = f.retry_of or e.parent = f.member or e.retry_of = f.member
-    or e.execution_id = f.chain or e.chain = f.member
+  on e.execution_id in (f.parent, f.retry_of, f.chain) or f.member in (e.parent, e.retry_of, e.chain)
 ), kept (member, parent, retry_of, chain) as (
   select member, parent, retry_of, chain from family where kept
   union
   select e.execution_id, e.parent, e.retry_of, e.chain from kept k join executions e
-  on e.execution_id = k.parent or e.execution_id = k.retry_of or e.parent = k.member or e.retry_of = k.member
-    or e.execution_id = k.chain or e.chain = k.member
+  on e.execution_id in (k.parent, k.retry_of, k.chain) or k.member in (e.parent, e.retry_of, e.chain)
 )
 update executions e set expired_at = coalesce($4::bigint, now_ms())
 where execution_id = any ($3) and not exists (select from kept where member = e.execution_id)
@@ -574,14 +569,12 @@ with recursive family (member, parent, retry_of, chain, ended_at) as (
   select execution_id, parent, retry_of, chain, ended_at from executions where execution_id = any ($1::text[])
   union
   select e.execution_id, e.parent, e.retry_of, e.chain, e.ended_at from family f join executions e
-  on e.execution_id = f.parent or e.execution_id = f.retry_of or e.parent = f.member or e.retry_of = f.member
-    or e.execution_id = f.chain or e.chain = f.member
+  on e.execution_id in (f.parent, f.retry_of, f.chain) or f.member in (e.parent, e.retry_of, e.chain)
 ), kept (member, parent, retry_of, chain) as (
   select member, parent, retry_of, chain from family where ended_at is null or ended_at > $2::bigint
   union
   select e.execution_id, e.parent, e.retry_of, e.chain from kept k join executions e
-  on e.execution_id = k.parent or e.execution_id = k.retry_of or e.parent = k.member or e.retry_of = k.member
-    or e.execution_id = k.chain or e.chain = k.member
+  on e.execution_id in (k.parent, k.retry_of, k.chain) or k.member in (e.parent, e.retry_of, e.chain)
 ), free as materialized (
   select id from executions e where execution_id = any ($1::text[]) and ended_at is not null
     and not exists (select from kept where member = e.execution_id)
