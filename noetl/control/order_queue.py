@@ -15,7 +15,7 @@ class Waiting:
     def __init__(self) -> None:
         self._orders: OrderedDict[Key, WorkOrder] = OrderedDict()
         self._since: dict[Key, float] = {}
-        self._of: dict[str, dict[Key, None]] = {}
+        self._of: dict[str, OrderedDict[Key, None]] = {}
 
     def __len__(self) -> int:
         return len(self._orders)
@@ -42,7 +42,7 @@ class Waiting:
         if key in self._orders:
             self.remove(key)
         self._orders[key], self._since[key] = order, now
-        self._of.setdefault(order.execution_id, {})[key] = None
+        self._of.setdefault(order.execution_id, OrderedDict())[key] = None
 
     def remove(self, key: Key) -> WorkOrder | None:
         """Take one order out."""
@@ -58,7 +58,7 @@ class Waiting:
     @property
     def oldest(self) -> float | None:
         """When the order that waits longest came."""
-        return min(self._since.values(), default=None)
+        return self._since[next(iter(self._orders))] if self._orders else None
 
     def take(self, room: int, first: str | None, fits: Callable[[WorkOrder], bool]) -> list[WorkOrder]:
         """As many as there is room for: of one execution before all others, then the oldest."""

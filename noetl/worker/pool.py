@@ -6,6 +6,7 @@ It never starts a step and never writes the log. Orders come through `offer`, re
 import asyncio
 import logging
 import random
+from collections import OrderedDict
 from collections.abc import Callable
 
 from noetl.core.deciding.trigger_scope import last_of
@@ -57,7 +58,7 @@ class Pool:
         self._now, self._spread = now, spread
         self.toolbox, self.reports, self.payloads, self.programs = toolbox, reports, payloads, programs
         self.slots = Slots(concurrency, self._pump)
-        self._queue: dict[Key, WorkOrder] = {}  # in the order they came
+        self._queue = OrderedDict[Key, WorkOrder]()  # in the order they came
         self._running: dict[Key, tuple[Runner, Lane]] = {}
         self._lanes: dict[Lane, Runner] = {}  # which order a task is at
         self._returning: set[asyncio.Task[None]] = set()
@@ -123,7 +124,7 @@ class Pool:
             self._put(lane, runner)
 
     def _next(self) -> Runner:
-        return self._runner(self._queue.pop(next(iter(self._queue))))
+        return self._runner(self._queue.popitem(last=False)[1])
 
     def _put(self, lane: Lane, runner: Runner) -> None:
         self._lanes[lane] = runner

@@ -507,3 +507,16 @@ def test_a_lease_is_overdue_for_the_reason_that_was_seen_or_not_at_all(world: Wo
     assert world.overdue_after(LEASE_S - 1) == ({}, {"e1": {"l1": 1}})
     assert world.leasing.still_overdue("e1", Expire({"l1": 1}, "silent")) == {}
     assert world.leasing.still_overdue("e1", Expire({"l1": 1}, "lost")) == {"l1": 1}
+
+
+def test_the_longest_wait_is_that_of_the_order_that_came_first_and_is_still_there(world: World) -> None:
+    for lease in ("a", "b", "c"):
+        world.leasing.offer(order(lease=lease))
+        world.now += 1.0
+    assert world.leasing.longest_wait_ms() == 3000
+    world.leasing.offer(order(lease="a"))  # anew: the earlier one is void
+    assert world.leasing.longest_wait_ms() == 2000
+    world.leasing.recall("e1", "b", give_back=False)
+    assert world.leasing.longest_wait_ms() == 1000
+    world.leasing.recall("e1", "c", give_back=False)
+    assert world.leasing.longest_wait_ms() == 0
