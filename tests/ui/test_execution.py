@@ -470,3 +470,13 @@ def test_a_tall_graph_is_moved_by_a_finger_on_a_phone_and_its_map_tells_where(
     expect(step(page, "s0")).not_to_be_in_viewport()
     page.get_by_label("Go to step").select_option("s99")
     expect(page.locator("[data-id=s99].react-flow__node")).to_be_in_viewport(ratio=0.99)
+
+
+def test_the_timeline_is_seen_from_its_first_moment_to_its_last_on_a_phone(
+    server: Server, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(390)
+    page.goto(f"/executions/{server.ran('loop', n=40)}/timeline")
+    chart = page.get_by_role("region", name="Timeline")
+    expect(chart.locator("[data-run]").first).to_be_visible()
+    assert chart.evaluate("frame => frame.scrollWidth - frame.clientWidth") == 0

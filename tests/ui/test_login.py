@@ -84,3 +84,28 @@ def test_somebody_logs_in_elsewhere_and_is_back_at_the_page_that_they_wanted(
     expect(page).to_have_url(re.compile("/settings$"))
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_label("Token")).to_be_visible()
+
+
+def test_what_needs_a_scope_that_one_has_not_is_said_before_a_form_is_filled_in(
+    guarded: Api, open_page: Callable[..., Page], complaints: Complaints
+) -> None:
+    complaints.expect("401")
+    guarded.call("POST", "/catalog", {"playbook": EDIT})
+    execution_id = guarded.start("edit")
+    runner = guarded.call("POST", "/tokens", {"name": "eve", "scopes": ["run"]})["token"]
+    page = open_page(base=guarded.url)
+    page.goto("/schedules")
+    page.get_by_label("Token").fill(runner)
+    page.get_by_role("button", name="Enter").click()
+    for name in ("New schedule", "New trigger"):
+        expect(page.get_by_role("button", name=name)).to_be_disabled()
+        expect(page.get_by_role("button", name=name)).to_have_attribute(
+            "title", "this needs the scope 'write'"
+        )
+    page.goto("/playbooks")
+    expect(page.get_by_role("button", name="New playbook")).to_be_disabled()
+    expect(page.get_by_role("button", name="Run ui/edit")).to_be_enabled()
+    page.goto("/credentials")
+    expect(page.get_by_role("button", name="Set a credential")).to_be_disabled()
+    page.goto(f"/executions/{execution_id}")
+    expect(page.get_by_role("button", name="New run")).to_be_enabled()

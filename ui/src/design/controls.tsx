@@ -3,6 +3,7 @@ import { type ButtonHTMLAttributes, type ReactNode, useEffect, useRef, useState 
 import { classes } from './classes'
 import { Icon } from './icons'
 import { count } from './number'
+import { type Scope, useRefusal } from './rights'
 
 type Kind = 'plain' | 'primary' | 'danger' | 'quiet'
 const KINDS: Record<Kind, string> = {
@@ -15,9 +16,11 @@ const KINDS: Record<Kind, string> = {
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   kind?: Kind
   icon?: string
+  needs?: Scope // without it the button is not for whoever looks
 }
 
-export function Button({ kind = 'plain', icon, children, className = '', ...rest }: ButtonProps) {
+export function Button({ kind = 'plain', icon, needs, children, className = '', ...rest }: ButtonProps) {
+  const refusal = useRefusal(needs)
   return (
     <button
       type="button"
@@ -28,6 +31,7 @@ export function Button({ kind = 'plain', icon, children, className = '', ...rest
         className,
       )}
       {...rest}
+      {...(refusal ? { disabled: true, title: refusal } : {})}
     >
       {icon && <Icon name={icon} />}
       {children}
@@ -39,10 +43,12 @@ export function Button({ kind = 'plain', icon, children, className = '', ...rest
 export function ConfirmButton({
   verb,
   name,
+  needs,
   onConfirm,
 }: {
   verb: string
   name: string
+  needs: Scope
   onConfirm: () => void
 }) {
   const [asked, setAsked] = useState(false)
@@ -56,7 +62,7 @@ export function ConfirmButton({
       Really?
     </Button>
   ) : (
-    <Button kind="quiet" aria-label={`${verb} ${name}`} onClick={() => setAsked(true)}>
+    <Button kind="quiet" needs={needs} aria-label={`${verb} ${name}`} onClick={() => setAsked(true)}>
       {verb}
     </Button>
   )

@@ -33,7 +33,7 @@ export function CredentialsPage() {
   return (
     <>
       <PageHead title="Credentials">
-        <Button kind="primary" onClick={() => setAdding(true)}>
+        <Button kind="primary" needs="admin" onClick={() => setAdding(true)}>
           Set a credential
         </Button>
       </PageHead>
@@ -68,6 +68,7 @@ export function CredentialsPage() {
                     <td className="td text-right max-sm:ml-auto">
                       <Button
                         kind="quiet"
+                        needs="admin"
                         aria-label={`Delete ${item.name}`}
                         onClick={() => setDropping(item.name)}
                       >

@@ -42,7 +42,7 @@ export function TokensPage() {
   return (
     <>
       <PageHead title="Tokens">
-        <Button kind="primary" onClick={() => setMaking(true)}>
+        <Button kind="primary" needs="admin" onClick={() => setMaking(true)}>
           Create a token
         </Button>
       </PageHead>
@@ -91,10 +91,12 @@ function TokenTable({ items, onRevoke }: { items: TokenItem[]; onRevoke: (token:
             {[...token.prefixes, ...token.pools.map((pool) => `pool ${pool}`)].join(', ') || 'everywhere'}
           </td>
           <td className="td whitespace-nowrap">
+            <span className="text-ink-3 sm:hidden">created </span>
             <Ago at={token.created_at} />
             {token.by && <span className="text-ink-3"> by {token.by}</span>}
           </td>
           <td className="td whitespace-nowrap">
+            <span className="text-ink-3 sm:hidden">expires </span>
             {token.expires_at ? (
               <span className={Date.parse(token.expires_at) < Date.now() ? 'text-failed' : ''}>
                 <Ago at={token.expires_at} />

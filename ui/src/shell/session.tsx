@@ -5,6 +5,7 @@ import { Problem, post, setCsrfToken } from '../api/client'
 import { loginWays, session } from '../api/queries'
 import { classes } from '../design/classes'
 import { Button, Field } from '../design/controls'
+import { Rights } from '../design/rights'
 import { Failure, Loading } from '../design/states'
 import { softOf } from '../design/status'
 
@@ -17,7 +18,7 @@ export function SessionGate({ children }: { children: ReactNode }) {
   )
     return <Login />
   setCsrfToken(sessionQuery.data?.csrf ?? null)
-  return <>{children}</>
+  return <Rights value={sessionQuery.data?.scopes ?? null}>{children}</Rights>
 }
 
 /** Why somebody who comes back from the provider is not in. */

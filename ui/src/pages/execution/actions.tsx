@@ -75,7 +75,7 @@ export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] 
   return (
     <>
       {(summary.status === 'running' || summary.status === 'waiting') && (
-        <Button icon="pause" onClick={() => act.mutate({ action: 'pause', message: 'pausing' })}>
+        <Button needs="run" icon="pause" onClick={() => act.mutate({ action: 'pause', message: 'pausing' })}>
           Pause
         </Button>
       )}
@@ -83,6 +83,7 @@ export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] 
         <Button
           kind="primary"
           icon="play"
+          needs="run"
           onClick={() => act.mutate({ action: 'resume', message: 'resumed' })}
         >
           Resume
@@ -92,30 +93,37 @@ export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] 
         <Button
           kind="primary"
           icon="play"
+          needs="run"
           onClick={() => act.mutate({ action: 'release', message: 'released' })}
         >
           Release
         </Button>
       )}
       {!over && summary.status !== 'stuck' && (
-        <Button icon="signal" onClick={() => setOpen('signal')}>
+        <Button needs="run" icon="signal" onClick={() => setOpen('signal')}>
           Signal
         </Button>
       )}
       {!over && summary.stuck?.reason !== 'log' && (
-        <Button kind="danger" icon="stop" onClick={() => setOpen('cancel')}>
+        <Button needs="run" kind="danger" icon="stop" onClick={() => setOpen('cancel')}>
           Cancel
         </Button>
       )}
       {(summary.status === 'failed' || summary.status === 'cancelled') && (
-        <Button kind="primary" icon="retry" onClick={retry}>
+        <Button needs="run" kind="primary" icon="retry" onClick={retry}>
           {summary.status === 'failed' ? 'Retry from failure' : 'Go on from here'}
         </Button>
       )}
       {failedStep && <FixLink summary={summary} step={failedStep} />}
       <span className={more ? 'contents' : 'hidden sm:contents'}>
-        {over && <Button onClick={() => setOpen('rerun')}>Rerun from step</Button>}
-        <Button onClick={() => setOpen('run')}>New run</Button>
+        {over && (
+          <Button needs="run" onClick={() => setOpen('rerun')}>
+            Rerun from step
+          </Button>
+        )}
+        <Button needs="run" onClick={() => setOpen('run')}>
+          New run
+        </Button>
         <Link
           href={`/compare?a=${id}${summary.retry_of ? `&b=${summary.retry_of}` : ''}`}
           className="inline-flex h-7.5 items-center rounded-[5px] px-2 text-ink-2 hover:bg-sunken"
@@ -179,15 +187,17 @@ export function AnswerButtons({
     <span className="ml-auto flex gap-2">
       {approval !== null && (
         <>
-          <Button kind="primary" disabled={act.isPending} onClick={() => answer(true)}>
+          <Button needs="run" kind="primary" disabled={act.isPending} onClick={() => answer(true)}>
             Approve
           </Button>
-          <Button kind="danger" disabled={act.isPending} onClick={() => answer(false)}>
+          <Button needs="run" kind="danger" disabled={act.isPending} onClick={() => answer(false)}>
             Reject
           </Button>
         </>
       )}
-      <Button onClick={openForm}>{approval !== null ? 'With details' : 'Answer'}</Button>
+      <Button needs="run" onClick={openForm}>
+        {approval !== null ? 'With details' : 'Answer'}
+      </Button>
     </span>
   )
 }

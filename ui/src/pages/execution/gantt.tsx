@@ -19,6 +19,7 @@ export type Line =
   | { kind: 'lanes'; run: RunLine }
 
 const LAST_PART = 85 // of the axis, in hundredths: what is said there goes to the left of its mark
+const ROOM = 26 // hundredths of the axis that words beside a bar need on a phone
 const NAME_COLUMN = 'w-36 shrink-0 md:w-56'
 
 const share = (at: number, span: Span): number => ((at - span.from) / (span.to - span.from)) * 100
@@ -223,8 +224,12 @@ function RunBars({
       {label >= 0 && share(run.scheduled, span) < 100 && (
         <BarLabel from={share(run.scheduled, span)} to={label} expanded={expanded}>
           {took}
-          {run.loop && ` · ${count(run.loop.done)}/${count(run.loop.total)} ok`}
-          {run.loop && run.loop.failed > 0 && `, ${count(run.loop.failed)} failed`}
+          {run.loop && (
+            <span className="max-sm:hidden">
+              {` · ${count(run.loop.done)}/${count(run.loop.total)} ok`}
+              {run.loop.failed > 0 && `, ${count(run.loop.failed)} failed`}
+            </span>
+          )}
         </BarLabel>
       )}
     </>
@@ -251,13 +256,13 @@ function BarLabel({
   children: ReactNode
 }) {
   const line = 'absolute whitespace-nowrap text-2xs'
-  if (to < 84)
+  if (to < 100 - ROOM)
     return (
       <span className={`${line} top-1 pl-1.5 text-ink-3`} style={{ left: `${to}%` }}>
         {children}
       </span>
     )
-  if (from > 20)
+  if (from > ROOM)
     return (
       <span className={`${line} top-1 pr-1.5 text-ink-3`} style={{ right: `${100 - from}%` }}>
         {children}

@@ -207,7 +207,7 @@ function FailedIterationsBanner({ summary }: { summary: Execution }) {
         </span>{' '}
         <span className="text-ink-2">in loops that go on without those that fail.</span>
       </p>
-      <Button kind="primary" icon="retry" onClick={retry}>
+      <Button kind="primary" icon="retry" needs="run" onClick={retry}>
         Retry those {count(failed)}
       </Button>
     </div>

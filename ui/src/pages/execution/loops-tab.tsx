@@ -114,7 +114,7 @@ function LoopPanel({
               </div>
               <Jump view={view} onJump={setSelected} />
               {view.counts.failed > 0 && summary.ended_at !== null && (
-                <Button icon="retry" disabled={act.isPending} onClick={rerun}>
+                <Button icon="retry" needs="run" disabled={act.isPending} onClick={rerun}>
                   Rerun {count(view.counts.failed)} failed
                 </Button>
               )}

@@ -97,7 +97,7 @@ export function StepPanel({ id, step, shape, progress, summary, at, open, onClos
             <Button onClick={() => open('loops', { run: `${step}.${stepProgress.runs}` })}>Iterations</Button>
           )}
           {over && (
-            <Button icon="retry" onClick={() => setRerun(true)}>
+            <Button icon="retry" needs="run" onClick={() => setRerun(true)}>
               Rerun from here
             </Button>
           )}

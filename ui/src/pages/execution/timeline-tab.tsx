@@ -148,7 +148,7 @@ function Chart({ id, data, open }: { id: string; data: Timeline; open: Open }) {
         tabIndex={0}
         aria-label="Timeline"
       >
-        <div className="min-w-[480px]">
+        <div>
           <Axis span={span} />
           <div className="relative" style={{ height: virtual.getTotalSize() }}>
             {virtual.getVirtualItems().map((row) => {

@@ -140,11 +140,18 @@ function BulkBar({
       className="mx-4 mb-2 flex flex-wrap items-center gap-2 rounded-md border border-accent bg-accent-soft px-3 py-1.5"
     >
       <span className="font-medium">{selected.length} chosen</span>
-      <Button kind="danger" icon="stop" disabled={live.length === 0} onClick={() => setConfirming(true)}>
+      <Button
+        kind="danger"
+        icon="stop"
+        needs="run"
+        disabled={live.length === 0}
+        onClick={() => setConfirming(true)}
+      >
         Cancel {live.length}
       </Button>
       <Button
         icon="retry"
+        needs="run"
         disabled={failed.length === 0}
         onClick={() => void each(failed, 'retry', 'retried as new executions')}
       >

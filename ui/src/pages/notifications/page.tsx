@@ -24,7 +24,7 @@ export function NotificationsPage() {
   return (
     <>
       <PageHead title="Notifications">
-        <Button kind="primary" onClick={() => setEditing('new')}>
+        <Button kind="primary" needs="write" onClick={() => setEditing('new')}>
           New notification
         </Button>
       </PageHead>
@@ -118,16 +118,25 @@ function NotificationRow({ item, edit }: { item: Notification; edit: () => void 
       </td>
       <td className="td max-sm:w-full">
         <span className="flex gap-1 sm:justify-end">
-          <Button aria-label={`Test ${name}`} disabled={test.isPending} onClick={() => test.mutate()}>
+          <Button
+            needs="write"
+            aria-label={`Test ${name}`}
+            disabled={test.isPending}
+            onClick={() => test.mutate()}
+          >
             Test
           </Button>
-          <Button aria-label={`Edit ${name}`} onClick={edit}>
+          <Button needs="write" aria-label={`Edit ${name}`} onClick={edit}>
             Edit
           </Button>
-          <Button aria-label={`${item.enabled ? 'Pause' : 'Resume'} ${name}`} onClick={() => toggle.mutate()}>
+          <Button
+            needs="write"
+            aria-label={`${item.enabled ? 'Pause' : 'Resume'} ${name}`}
+            onClick={() => toggle.mutate()}
+          >
             {item.enabled ? 'Pause' : 'Resume'}
           </Button>
-          <ConfirmButton verb="Remove" name={name} onConfirm={() => drop.mutate()} />
+          <ConfirmButton verb="Remove" needs="write" name={name} onConfirm={() => drop.mutate()} />
         </span>
       </td>
     </tr>
@@ -220,6 +229,7 @@ function DeliveryRow({ item }: { item: Delivery }) {
         <span className="flex sm:justify-end">
           <Button
             kind="quiet"
+            needs="write"
             aria-label={`Send again: delivery ${item.id}`}
             disabled={again.isPending}
             onClick={() => again.mutate()}

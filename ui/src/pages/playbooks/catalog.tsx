@@ -35,7 +35,7 @@ export function CatalogPage() {
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-        <Button kind="primary" onClick={() => go('/playbooks?new=1')}>
+        <Button kind="primary" needs="write" onClick={() => go('/playbooks?new=1')}>
           New playbook
         </Button>
       </PageHead>
@@ -205,7 +205,7 @@ function PlaybookRow({
           >
             Executions
           </Link>
-          <Button icon="play" aria-label={`Run ${item.path}`} onClick={() => onRun(item.path)}>
+          <Button icon="play" needs="run" aria-label={`Run ${item.path}`} onClick={() => onRun(item.path)}>
             <span className="max-sm:hidden">Run</span>
           </Button>
         </span>

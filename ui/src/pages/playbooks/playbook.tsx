@@ -113,13 +113,18 @@ function Workbench({ path, saved, version, fix }: Props) {
           {path && (
             <Versions path={path} version={version} dirty={dirty} compared={compared} compare={setCompared} />
           )}
-          <Button disabled={(!dirty && path !== '') || save.isPending} onClick={() => save.mutate(text)}>
+          <Button
+            needs="write"
+            disabled={(!dirty && path !== '') || save.isPending}
+            onClick={() => save.mutate(text)}
+          >
             Register
           </Button>
           {fix && (
             <Button
               kind="primary"
               icon="retry"
+              needs="run"
               disabled={errors > 0 || rerun.isPending}
               onClick={() => rerun.mutate()}
             >
@@ -129,6 +134,7 @@ function Workbench({ path, saved, version, fix }: Props) {
           <Button
             kind={fix ? 'plain' : 'primary'}
             icon="play"
+            needs="run"
             disabled={errors > 0}
             onClick={() => setRunning(true)}
           >

@@ -67,18 +67,27 @@ function BackfillRow({ item }: { item: Backfill }) {
       <td className="td">
         <span className="flex gap-1 sm:justify-end">
           {item.status === 'running' && (
-            <Button aria-label={`Pause the backfill of ${what}`} onClick={() => act.mutate('pause')}>
+            <Button
+              needs="run"
+              aria-label={`Pause the backfill of ${what}`}
+              onClick={() => act.mutate('pause')}
+            >
               Pause
             </Button>
           )}
           {item.status === 'paused' && (
-            <Button aria-label={`Resume the backfill of ${what}`} onClick={() => act.mutate('resume')}>
+            <Button
+              needs="run"
+              aria-label={`Resume the backfill of ${what}`}
+              onClick={() => act.mutate('resume')}
+            >
               Resume
             </Button>
           )}
           {open && (
             <Button
               kind="quiet"
+              needs="run"
               aria-label={`Cancel the backfill of ${what}`}
               onClick={() => act.mutate('cancel')}
             >

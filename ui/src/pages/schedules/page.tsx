@@ -30,10 +30,12 @@ export function SchedulesPage() {
   return (
     <>
       <PageHead title="Schedules and triggers">
-        <Button kind="primary" onClick={() => setAdding('schedule')}>
+        <Button kind="primary" needs="write" onClick={() => setAdding('schedule')}>
           New schedule
         </Button>
-        <Button onClick={() => setAdding('trigger')}>New trigger</Button>
+        <Button needs="write" onClick={() => setAdding('trigger')}>
+          New trigger
+        </Button>
       </PageHead>
       <div className="flex flex-col gap-4 px-4 pb-4">
         <section className="panel overflow-x-auto" aria-label="Schedules">
@@ -144,17 +146,18 @@ function RowActions({
       <span className="flex flex-wrap gap-1 sm:ml-auto sm:w-72 sm:justify-end 2xl:w-auto 2xl:flex-nowrap">
         <Button
           icon="play"
+          needs="run"
           className="max-sm:[&_svg]:hidden"
           aria-label={`Run ${name} now`}
           onClick={() => actions.run.mutate()}
         >
           Run<span className="max-sm:hidden"> now</span>
         </Button>
-        <Button onClick={toggle} aria-label={`${enabled ? 'Pause' : 'Resume'} ${name}`}>
+        <Button needs="write" onClick={toggle} aria-label={`${enabled ? 'Pause' : 'Resume'} ${name}`}>
           {enabled ? 'Pause' : 'Resume'}
         </Button>
         {children}
-        <ConfirmButton verb="Delete" name={name} onConfirm={() => actions.drop.mutate()} />
+        <ConfirmButton verb="Delete" needs="write" name={name} onConfirm={() => actions.drop.mutate()} />
       </span>
     </td>
   )
@@ -236,10 +239,10 @@ function ScheduleRow({ item }: { item: Schedule }) {
         <TickStrip name={name} />
       </td>
       <RowActions name={name} enabled={item.enabled} actions={actions} toggle={toggle}>
-        <Button onClick={() => setDialog('edit')} aria-label={`Edit ${name}`}>
+        <Button needs="write" onClick={() => setDialog('edit')} aria-label={`Edit ${name}`}>
           Edit
         </Button>
-        <Button onClick={() => setDialog('backfill')} aria-label={`Backfill ${name}`}>
+        <Button needs="write" onClick={() => setDialog('backfill')} aria-label={`Backfill ${name}`}>
           Backfill
         </Button>
         {dialog === 'edit' && <ScheduleDialog item={item} onClose={close} />}
@@ -296,7 +299,7 @@ function TriggerRow({ item }: { item: Trigger }) {
       </td>
       <TriggerLast item={item} />
       <RowActions name={name} enabled={item.enabled} actions={actions} toggle={toggle}>
-        <Button onClick={() => setEditing(true)} aria-label={`Edit ${name}`}>
+        <Button needs="write" onClick={() => setEditing(true)} aria-label={`Edit ${name}`}>
           Edit
         </Button>
         {editing && <TriggerDialog item={item} onClose={() => setEditing(false)} />}
