@@ -107,6 +107,21 @@ async def test_lines_of_children_are_read_along_on_demand(tmp_path: Path) -> Non
         assert texts(await lines(made, ran.execution_id, unseen)) == ["parent"]
 
 
+async def test_the_traceback_of_a_child_is_shown_once_where_it_happened(tmp_path: Path) -> None:
+    async with engine(tmp_path) as made:
+        await made.front.register(
+            CHILD.replace("kind: shell, input: {command: echo child}", "kind: python, input: {code: 1 / 0}")
+        )
+        ran = await finish(made, await begin(made, playbook(CALLS)))
+        found = await lines(made, ran.execution_id, FindLines(children=True))
+        told = [line["execution_id"] for line in found if "Traceback" in line["text"]]
+        assert len(told) == 1
+        assert told != [ran.execution_id]
+        assert "Traceback (most recent call last):" in texts(await lines(made, ran.execution_id))
+        unseen = FindLines(children=True, sees=lambda path: path != "tests/child")
+        assert "Traceback (most recent call last):" in texts(await lines(made, ran.execution_id, unseen))
+
+
 async def test_lines_of_a_child_that_begins_late_are_not_missed(tmp_path: Path) -> None:
     """Its parent goes on printing, and ends, before anyone has looked for children again."""
     gate = tmp_path / "gate"

@@ -4,7 +4,7 @@ Executions of older releases, and work of older workers, have their lines in the
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Container, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -77,11 +77,16 @@ async def page(store: Store, execution_id: str, find: FindLines, cursor: Cursor,
 
 
 async def _page(
-    store: Store, execution_id: str, find: FindLines, cursor: Cursor, limit: int
+    store: Store,
+    execution_id: str,
+    find: FindLines,
+    cursor: Cursor,
+    limit: int,
+    together: Container[str] = (),
 ) -> tuple[list[_Entry], Cursor, bool]:
     # Lines before events, which come a moment later: who fails has said before why.
     printed = await _printed(store, execution_id, cursor.number, limit)
-    recorded = await _recorded(store, execution_id, cursor.seq, limit)
+    recorded = await _recorded(store, execution_id, cursor.seq, limit, together)
     until = min(printed.newest, recorded.newest)
     number, lines = _taken(printed, cursor.number, until)
     seq, errors = _taken(recorded, cursor.seq, until)
@@ -143,13 +148,15 @@ def _entries_of(row: StoredLines) -> Iterator[_Entry]:
         yield entry(ts, level, text)
 
 
-async def _recorded(store: Store, execution_id: str, after: int, limit: int) -> _Source:
+async def _recorded(
+    store: Store, execution_id: str, after: int, limit: int, together: Container[str]
+) -> _Source:
     entries: list[tuple[int, list[_Entry]]] = []
     count = 0
     try:
         async for seq, event in events(store, execution_id, after + 1):
             after = seq
-            if event.name == "task.done" and (own := list(_entries_in(execution_id, event))):
+            if event.name == "task.done" and (own := list(_entries_in(execution_id, event, together))):
                 entries.append((seq, own))
                 count += len(own)
                 if count >= limit:
@@ -176,9 +183,9 @@ def _unreadable(execution_id: str, ts: int, error: NoetlError) -> _Entry:
     return _Entry(ts, line)
 
 
-def _entries_in(execution_id: str, event: Event) -> Iterator[_Entry]:
+def _entries_in(execution_id: str, event: Event, together: Container[str]) -> Iterator[_Entry]:
     run = event.run or ""
-    for text, level in texts_of(event.data or {}):
+    for text, level in texts_of(event.data or {}, event.label or "", together):
         line: LogLine = {
             "execution_id": execution_id,
             "ts": iso(event.ts),
@@ -274,7 +281,9 @@ class LogFollower:
         if live and member.ended_for is None:
             summary = await self._store.summary(execution_id)
             member.ended_for = None if summary.ended_at is None else now
-        read = await _page(self._store, execution_id, self._find, member.cursor, self._limit)
+        read = await _page(
+            self._store, execution_id, self._find, member.cursor, self._limit, self._members.keys()
+        )
         member.pending, member.cursor, member.more = read
         lingered = member.ended_for is not None and now - member.ended_for >= LINGER_S
         member.over = not member.more and (lingered or not live)

@@ -21,3 +21,14 @@ def test_a_task_that_failed_tells_its_error_below_what_it_printed() -> None:
 
 def test_an_event_without_lines_has_none() -> None:
     assert list(texts_of({})) == []
+
+
+def test_what_a_block_or_a_child_beside_it_has_told_is_not_told_again() -> None:
+    inside = {"kind": "python", "message": "it broke", "task": "ask/get", "details": {"traceback": "line 3"}}
+    child = {"kind": "child", "message": "it broke", "details": {"execution_id": "c", "error": inside}}
+    called = {"output": {"status": "error", "error": inside}}
+    assert list(texts_of(called, "ask")) == [("python: it broke", "error")]
+    assert len(list(texts_of(called, "get"))) == 2
+    called = {"output": {"status": "error", "error": child}}
+    assert list(texts_of(called, "ask", {"c"})) == [("child: it broke", "error")]
+    assert list(texts_of(called, "ask")) == [("child: it broke", "error"), ("line 3", "error")]
