@@ -14,8 +14,8 @@ NOTED = 50  # ticks that were skipped together and are noted one by one, the new
 CATCH_UP_MOST = 1000  # ticks that `all` makes up for
 QUEUED_MOST = 100  # ticks of `queue` that wait
 
-NOBODY = "no server ran then"
-LATER = "a later tick was due as well, and one execution is started"
+MISSED = "nothing started it in time, and catch-up is none"
+LATER = "a later tick was due as well, and only the last of them counts (catch-up latest)"
 
 
 class Decided(NamedTuple):
@@ -36,16 +36,17 @@ def decide_ticks(schedule: Schedule, now: int, open_ticks: Sequence[Tick]) -> De
     fired = Fired(next_tick(schedule, now), latest)
     ticks: list[Tick] = []
     if missed:
-        fired.skipped = _skipped(schedule, first, latest, NOBODY)
-        fired.error = f"the tick of {iso(latest)} was skipped: {NOBODY}"
-        return Decided(fired, _noted(schedule, first, latest, NOBODY, now))
+        fired.skipped = _skipped(schedule, first, latest, MISSED)
+        fired.error = f"the tick of {iso(latest)} was skipped: {MISSED}"
+        return Decided(fired, _noted(schedule, first, latest, MISSED, now))
     due = _due(schedule, latest, now, open_ticks)
     if due.status == "skipped":
         fired.skipped = _skipped(schedule, first, latest, due.why or LATER)
     if latest > first:
+        why = MISSED if schedule.catch_up == "none" else LATER
         before = previous_tick(schedule, latest) or first
-        fired.skipped = fired.skipped or _skipped(schedule, first, before, LATER)
-        ticks = _noted(schedule, first, before, LATER, now)
+        fired.skipped = fired.skipped or _skipped(schedule, first, before, why)
+        ticks = _noted(schedule, first, before, why, now)
     return Decided(fired, [*ticks, due])
 
 

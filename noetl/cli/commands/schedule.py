@@ -202,7 +202,8 @@ async def show(name: str, as_json: bool) -> None:
     if schedule.last_at is not None and schedule.last_error is not None:
         emit(f"last: {_moment(schedule.last_at)}  {schedule.last_error}")
     if schedule.skipped is not None:
-        emit(f"skipped: {skipped_words(schedule.skipped)}; {schedule.skipped.total} so far")
+        more = schedule.skipped.total > schedule.skipped.count
+        emit(skipped_words(schedule.skipped) + (f"; {schedule.skipped.total} so far" if more else ""))
     for tick in ticks:
         emit(f"tick: {tick_words(tick)}")
 

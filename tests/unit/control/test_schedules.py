@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from noetl.adapters.memory.store import MemoryStore
 from noetl.control.notification_message import message_of
 from noetl.control.schedules import ScheduleBook
-from noetl.control.tick_decision import CATCH_UP_MOST, LATE_MS, skipped_words
+from noetl.control.tick_decision import CATCH_UP_MOST, LATE_MS, MISSED, skipped_words
 from noetl.control.ticks import next_tick, next_ticks, previous_tick
 from noetl.core.event import iso
 from noetl.core.message import Control
@@ -252,6 +252,7 @@ async def test_no_tick_of_a_fast_schedule_passes_without_a_trace(world: World, c
     skipped = after.skipped
     assert skipped is not None
     assert (skipped.count, skipped.total, after.last_error) == (3, 9, None)
+    assert f"catch-up {catch_up}" in skipped.why.replace("catch-up is", "catch-up")
     assert started + skipped.total == ((after.next_at or 0) - first) // 1000
     assert (skipped.first_at, skipped.last_at) == ((after.last_at or 0) - 3000, (after.last_at or 0) - 1000)
 
@@ -263,10 +264,10 @@ async def test_ticks_that_are_skipped_are_told_with_how_many_from_when_to_when_a
     await world.book.fire_schedules()
     after = await world.store.schedule("s")
     assert world.asked == []
-    assert after.skipped == Skipped(4, first, first + 15 * 60_000, "no server ran then", 4)
+    assert after.skipped == Skipped(4, first, first + 15 * 60_000, MISSED, 4)
     assert skipped_words(after.skipped).startswith("4 ticks from ")
-    one = Skipped(1, first, first, "no server ran then", 1)
-    assert skipped_words(one) == f"the tick of {iso(first)} was skipped: no server ran then"
+    one = Skipped(1, first, first, MISSED, 1)
+    assert skipped_words(one) == f"the tick of {iso(first)} was skipped: {MISSED}"
 
 
 async def test_ticks_beyond_counting_are_told_as_such(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
