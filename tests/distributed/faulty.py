@@ -60,6 +60,43 @@ def _store() -> type:
     return SqliteStore
 
 
+def after_mail(fuse: Fuse) -> None:
+    """What operators wish was read where others had left it, and nothing of it is decided."""
+    original = _store().mail  # type: ignore[attr-defined]
+
+    async def wrapped(self: Any, owner: str) -> Any:
+        letters = await original(self, owner)
+        if letters:
+            fuse.burn()
+        return letters
+
+    _store().mail = wrapped  # type: ignore[attr-defined]
+
+
+def before_answered_mail(fuse: Fuse) -> None:
+    """What a letter wished is decided, and not committed."""
+    _answered_mail(fuse, after=False)
+
+
+def after_answered_mail(fuse: Fuse) -> None:
+    """It is in the log, and the letter is gone with the same commit."""
+    _answered_mail(fuse, after=True)
+
+
+def _answered_mail(fuse: Fuse, *, after: bool) -> None:
+    original = _store().commit  # type: ignore[attr-defined]
+
+    async def wrapped(self: Any, append: Any) -> Any:
+        if append.taken and not after:
+            fuse.burn()
+        result = await original(self, append)
+        if append.taken and after:
+            fuse.burn()
+        return result
+
+    _store().commit = wrapped  # type: ignore[attr-defined]
+
+
 def after_answer(fuse: Fuse) -> None:
     """The worker was answered, and the others have not heard that there is work."""
     import asyncio
@@ -180,6 +217,9 @@ POINTS = {
     for point in (
         before_commit,
         after_commit,
+        after_mail,
+        before_answered_mail,
+        after_answered_mail,
         after_answer,
         before_hint,
         before_report,

@@ -12,7 +12,7 @@ from noetl.control.history import rows_of
 from noetl.control.log_rows import encode_message, events_of, message_of
 from noetl.control.stuck_executions import StuckError, refusal, stuck_of
 from noetl.core.message import Control, Message
-from noetl.errors import BackendError, Conflict, InvariantViolation
+from noetl.errors import BackendError, Conflict, InvariantViolation, NewerFormat
 from noetl.ports.store import Summary
 
 POLL_S = 0.1
@@ -66,6 +66,8 @@ class Steering:
         if letter is None:
             return False
         await self._proven(execution_id, _Posted(letter, wish), end)
+        if self._adopts and self._engine.live_state(execution_id) is not None:
+            await self._go_on(execution_id, wish)
         return True
 
     async def _cancel(self, execution_id: str, wish: Control) -> None:
@@ -92,7 +94,12 @@ class Steering:
             raise
         if not answer.accepted:
             raise Conflict(answer.why, hint=f"noetl execution show {execution_id}")
-        if adopts and wish.what == "resume":  # work that was out when it was paused may be with nobody
+        if adopts:
+            await self._go_on(execution_id, wish)
+
+    async def _go_on(self, execution_id: str, wish: Control) -> None:
+        """Work that was out when an execution was paused may be with nobody when it is resumed."""
+        if wish.what == "resume":
             with suppress(Conflict):
                 await self._engine.pick_up(execution_id)
 
@@ -139,7 +146,15 @@ class Steering:
         if not alive and not self._adopts:
             message = f"the process that ran execution {execution_id} ended before it was told to {wish.what}"
             raise Conflict(message, hint=f"it will be once you go on: noetl execution resume {execution_id}")
+        if not alive:
+            await self._read_here(execution_id)
         return False
+
+    async def _read_here(self, execution_id: str) -> None:
+        """Read the mail of what nobody alive owns: nobody takes over what is paused."""
+        with suppress(Conflict, NewerFormat):  # another was quicker; or it is left to a newer release
+            await self._engine.load(execution_id)
+            await self._engine.collect_mail()
 
 
 class _Elsewhere(Exception):
