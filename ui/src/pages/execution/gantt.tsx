@@ -29,11 +29,12 @@ export function Axis({ span }: { span: Span }) {
     <div className="sticky top-0 z-10 flex h-6 border-b border-line bg-panel">
       <div className={NAME_COLUMN} />
       <div className="relative flex-1 overflow-hidden" data-axis>
-        {marks(span.from, span.to).map(({ at, text }) => (
+        {marks(span.from, span.to).map(({ at, text }, index) => (
           <span
             key={at}
             className={classes(
               'absolute top-1 whitespace-nowrap border-line text-2xs text-ink-3',
+              index % 2 === 1 && 'max-sm:hidden', // there is room for every other one
               share(at, span) > LAST_PART ? '-translate-x-full border-r pr-1' : 'border-l pl-1',
             )}
             style={{ left: `${share(at, span)}%` }}
