@@ -3,7 +3,7 @@
 from noetl.dsl.grammar.playbook import PROFILES
 from noetl.dsl.older_spellings.findings import EXECUTOR_KIND, LEGACY_VARS, WORKBOOK_TASKS
 from noetl.dsl.older_spellings.positioned import positioned
-from noetl.dsl.older_spellings.respelling import defined_by, note_older_names
+from noetl.dsl.older_spellings.respelling import defined_by, note_older_names, passed_on
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.steps import rewrite_body, rewrite_step
 from noetl.dsl.yaml import editable_tree as tree
@@ -20,6 +20,8 @@ def rewrite_document(rw: Rewriting, root: Collection) -> tuple[list[Collection],
         defined = defined_by(root)
         for owner in (*steps, *(block for _, block in blocks)):
             note_older_names(rw, defined, owner)
+    else:
+        rw.passed_on = passed_on([*steps, *(block for _, block in blocks)])
     _rewrite_vars(rw, root)
     _rewrite_executor(rw, root)
     _rewrite_workbook(rw, root)

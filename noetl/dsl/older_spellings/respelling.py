@@ -16,7 +16,7 @@ from noetl.dsl.older_spellings.respell import (
 )
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.set_spellings import OLDER, written
-from noetl.dsl.older_spellings.templates import edit_scalar, mentions, templates_under
+from noetl.dsl.older_spellings.templates import edit_scalar, mentions, paths_of, templates_under
 from noetl.dsl.templates.reads import Path
 from noetl.dsl.yaml.editable_tree import Collection, Entry, Node, Scalar, entries
 
@@ -73,8 +73,21 @@ def _variables(rw: Rewriting, owner: Collection) -> dict[str, str]:
     """Where each name under vars is now: a step's own writes come first."""
     own = {name for node in _sets(owner) for name in written(node, "step")}
     places = {name: f"workload.{name}" for name in rw.root_vars}
-    places |= {name: f"ctx.{name}" for name in rw.shared}
+    places |= {name: f"ctx.{name}" for name in rw.shared | rw.passed_on}
     return places | {name: f"step.{name}" for name in own}
+
+
+def passed_on(owners: list[Collection]) -> set[str]:
+    """The names under vars that one step writes and another reads, which writes none of that name."""
+    writes, reads = {}, {}
+    for owner in owners:
+        under = [entry.keys for entry in _entries_under(owner) if entry.key in ("vars", "set_vars")]
+        writes[id(owner)] = {str(name) for names in under for name in names}
+        reads[id(owner)] = {path[1] for path in paths_of(owner) if path[0] == "vars" and len(path) > 1}
+    written_anywhere = set().union(*writes.values())
+    return {
+        name for owner, names in reads.items() for name in names - writes[owner] if name in written_anywhere
+    }
 
 
 def _sets(node: Node) -> Iterator[Collection]:

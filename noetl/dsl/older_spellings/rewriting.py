@@ -44,6 +44,7 @@ class Rewriting:
     findings: list[Diagnostic] = field(default_factory=list)
     inside_eval: bool = False  # what changes inside is part of one change that is noted already
     shared: set[str] = field(default_factory=set)  # names written by set_shared: their readers read ctx
+    passed_on: set[str] = field(default_factory=set)  # names under vars that other steps read: they are ctx
     root_vars: set[str] = field(default_factory=set)  # names of the root vars: their readers read workload
 
     def changed(self, mark: Mark, message: str) -> None:

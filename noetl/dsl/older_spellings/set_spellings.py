@@ -56,7 +56,11 @@ def _rewrite_older(rw: Rewriting, holder: Collection, entry: Entry, loop: Collec
             _reduce(rw, write, loop)
         if not rw.loading:
             take_reference(rw, write)
-        retarget(write, f"{scope}.{write.key}")
+        name = str(write.key)
+        passed_on = key == "set_vars" and name in rw.passed_on
+        retarget(write, f"{'ctx' if passed_on else scope}.{name}")
+        if passed_on:
+            rw.changed(write.mark, f"'{name}', which another step reads, is now 'ctx.{name}'")
     merge_set(rw, holder, entry, values)
     rw.changed(entry.mark, f"'{key}' is now 'set' with targets under '{scope}.'")
 

@@ -306,7 +306,8 @@ def _rewrite_vars(rw: Rewriting, owner: Collection, name: str) -> None:
             entry.mark, "'vars' was left as it is: it is not a mapping", "write: set: {step.name: value}"
         )
         return
-    late = any(mentions(scalar.value, name) for scalar in tree.scalars(values) for name in AFTERWARDS)
+    after = (*AFTERWARDS, name)
+    late = any(mentions(scalar.value, word) for scalar in tree.scalars(values) for word in after)
     if late or owner.entry("tool") is None:
         entry.rename("set_vars")
         rewrite_set(rw, owner, None)

@@ -54,6 +54,18 @@ TASKS = [
         "kind: nats\ninput:\n  action: kv_put\n  bucket: b\n  key: k\n  value: 1",
     ),
     (
+        "a message and its stream",
+        "kind: nats\noperation: js_publish\nstream: S\nsubject: a.b\ndata: {n: 1}",
+        "kind: nats\ninput:\n  action: publish\n"
+        "  # noetl: the stream is the one that keeps the subject, whatever its name\n"
+        "  stream: true\n  subject: a.b\n  value: {n: 1}",
+    ),
+    (
+        "a pattern of keys",
+        "kind: nats\noperation: kv_keys\nbucket: b\npattern: a.>",
+        "kind: nats\ninput:\n  action: kv_keys\n  bucket: b\n  key: a.>",
+    ),
+    (
         "a credential",
         "kind: postgres\ncredential: pg\nquery: select 1",
         "kind: postgres\nauth: pg\ninput:\n  query: select 1",
@@ -245,6 +257,55 @@ def test_result_in_a_set_is_what_its_tool_answers_with() -> None:
         'set: {ctx.n: "{{ output.data.rows | length }}", ctx.first: "{{ output.data.rows[0].x }}"}' in after
     )
     assert 'set: {ctx.ok: "{{ output.http.status == 200 }}", ctx.name: "{{ output.data.name }}"}' in after
+
+
+def test_what_nats_answered_with_is_read_where_it_is_today() -> None:
+    text = rewritten(
+        doc(
+            """\
+            - step: get
+              tool: {kind: nats, operation: kv_get, bucket: b, key: k}
+              next: [{step: use, when: "{{ get.status == 'success' and get.value.a }}"}]
+            - step: list
+              tool: {kind: nats, operation: kv_keys, bucket: b}
+            - step: use
+              tool: {kind: noop, output: ["{{ get.data.value }}", "{{ list.keys }}", "{{ get }}"]}
+            """
+        )
+    )
+    assert """when: "{{ get.status == 'ok' and get.data.a }}\"""" in text.text
+    assert '- "{{ get.data }}"\n' in text.text
+    assert '- "{{ list.data }}"\n' in text.text
+    assert "'value': get.data | default(none)}" in text.text
+    assert any("'not_found', which fails the step" in message for message in looks(text))
+
+
+def test_an_action_of_nats_that_is_not_offered_says_what_to_write() -> None:
+    result = rewritten(one("kind: nats\noperation: object_put\nbucket: b\nname: n\ndata: x"))
+    hints = [note.hint for note in result.notes if "'object_put' is not offered" in note.message]
+    assert hints == ["write: kind: object, input: {action: …, store: nats://BUCKET, key: …}"]
+
+
+def test_vars_that_another_step_reads_are_shared_and_others_stay_the_steps_own() -> None:
+    result = rewritten(
+        doc(
+            """\
+            - step: a
+              tool: {kind: http, url: u}
+              vars: {user: "{{ a.data.id }}", own: "{{ a.data.n }}"}
+              next: [{step: b, when: "{{ vars.own and vars.user }}"}]
+            - step: b
+              vars: {mode: fast}
+              tool: {kind: noop, output: "{{ vars.user }} {{ vars.mode }}"}
+            """
+        )
+    )
+    assert 'ctx.user: "{{ output.data.id }}"' in result.text
+    assert 'step.own: "{{ output.data.n }}"' in result.text
+    assert 'when: "{{ step.own and ctx.user }}"' in result.text
+    assert "{step.mode: fast}" in result.text
+    assert '"{{ ctx.user }} {{ step.mode }}"' in result.text
+    assert "'user', which another step reads, is now 'ctx.user'" in [note.message for note in result.notes]
 
 
 def test_a_steps_own_name_in_its_set_is_its_output() -> None:

@@ -19,6 +19,10 @@ REPEATED = (
     "a claim that is made again after its worker was lost takes other rows, "
     "unless the query first takes back those of {{ claim.key }}"
 )
+TAKE_BACK = (
+    "let the query note the key (set claimed_by = '{{ claim.key }}') and first take the rows that have it: "
+    "docs/how-to/work-through-a-table.md"
+)
 NOT_OFFERED = "a loop over this cursor is not offered"
 HINT = "write: in: {claim: {kind: …, input: …}, until: empty}, with a task of any kind that gives rows"
 
@@ -39,7 +43,7 @@ def rewrite_cursor(rw: Rewriting, loop: Collection) -> None:
     cursor.indent = None
     entry.value = tree.mapping([claim, tree.pair("until", tree.word("empty"))], flow=cursor.flow)
     rw.changed(entry.mark, "'cursor' of the loop is now a claim under 'in'")
-    remark(rw, loop, entry, REPEATED)
+    remark(rw, loop, entry, REPEATED, TAKE_BACK)
 
 
 def _rewrite_claim(rw: Rewriting, cursor: Collection, query: Entry) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from noetl.dsl.migrate.original import nats
 from noetl.dsl.migrate.original.code import python_of
 from noetl.dsl.migrate.original.http import result_of
 from noetl.dsl.migrate.original.names import name_errors
@@ -29,9 +30,9 @@ ENVELOPE = frozenset({"status", "error", "meta", "http", "pg", "py", "ref", "res
 METHODS = frozenset({"get", "items", "keys", "values"})
 WRAPPER = frozenset({"data", "body", "status_code", "headers", "url", "status", "elapsed"})
 ANSWERED = ("context", "result")  # other names for what a step answered
-STATUS = re.compile(r"\b(\w+)(\.status\s*(?:==|!=)\s*)(['\"])(COMPLETED|completed|FAILED|failed)\3")
+STATUS = re.compile(r"\b(\w+)(\.status\s*(?:==|!=)\s*)(['\"])(COMPLETED|completed|success|FAILED|failed)\3")
 UNQUOTED = re.compile(r":\s|\s#|[{}\[\],]")
-TODAY = {"completed": "ok", "failed": "error"}
+TODAY = {"completed": "ok", "success": "ok", "failed": "error"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Answer:
     kind: str | None
     looped: bool = False
     fields: frozenset[str] | None = None  # of a mapping that python code spells out
+    part: str | None = None  # which part of what it answered with is the whole today
 
     @property
     def is_request(self) -> bool:
@@ -89,6 +91,8 @@ class Reader:
         answer = self.names.get(match[1])
         if answer is None or answer.kind in (None, "python", "workbook", "playbook"):
             return match[0]
+        if match[4] == "success" and answer.kind != "nats":
+            return match[0]  # others may answer with that word
         return f"{match[1]}{match[2]}{match[3]}{TODAY[match[4].lower()]}{match[3]}"
 
     def _edit(self, path: Path, text: str) -> tuple[int, str] | None:
@@ -129,6 +133,8 @@ class Reader:
             return f"{name}.data"
         if answer.is_request:
             return result_of(name, self.words)
+        if answer.part is not None:
+            return nats.answer_of(name, answer.part)
         if answer.looped and "stats" in self.words:
             parts = f"'stats': {name}.loop | default({{}}), 'data': {name}.data | default([])"
             return "{" + parts + f", 'results': {name}.data | default([])" + "}"
@@ -165,6 +171,9 @@ def _field(name: str, path: Path, answer: Answer) -> tuple[int, str] | None:
         places = _request_places(name)
         if part in places:
             return depth, places[part]
+    if answer.part is not None:
+        depth, part = (3, second) if first == "data" else (2, first)
+        return (depth, f"{name}.data") if part == answer.part else None
     if answer.fields is not None:
         if first == "data" and "data" in answer.fields and second != "data":
             return None if second in answer.fields else (2, f"{name}.data.data")
@@ -223,6 +232,8 @@ def _answer_of(task: Collection, looped: bool = False) -> Answer:
     if "output" in task:
         return Answer(None, looped)
     code = python_of(task)
+    if task.word("kind") == "nats" and not looped:
+        return Answer("nats", part=nats.WHOLE.get(str(task.word("input", "action"))))
     return Answer(task.word("kind"), looped, code.answer_keys if code is not None and not looped else None)
 
 

@@ -10,6 +10,7 @@ from noetl.dsl.grammar.task import TASK, TASK_SPEC
 from noetl.dsl.migrate.original.code import child_before, holders, rewrite_code
 from noetl.dsl.migrate.original.http import rewrite_request
 from noetl.dsl.migrate.original.literal_block import literal
+from noetl.dsl.migrate.original.nats import rewrite_message
 from noetl.dsl.migrate.original.remarks import drop_keys, gone, remark
 from noetl.dsl.migrate.original.retry import rewrite_retry
 from noetl.dsl.older_spellings.rewriting import Rewriting
@@ -22,7 +23,7 @@ from noetl.dsl.yaml.editable_tree import Collection, Scalar
 # The input of a kind that went by another name.
 RENAMED: Mapping[str, Mapping[str, str]] = {
     "http": {"verify_ssl": "verify", "endpoint": "url", "query": "params"},
-    "nats": {"operation": "action"},
+    "nats": {"operation": "action", "data": "value", "pattern": "key"},
     "shell": {"cmds": "command", "cmd": "command", "commands": "command"},
     "duckdb": {"commands": "command", "sql": "command"},
     "sqlite": {"commands": "command", "sql": "command"},
@@ -58,7 +59,7 @@ def rewrite_original_task(rw: Rewriting, task: Collection) -> None:
     if kind.name == "http":
         rewrite_request(rw, task)
     if kind.name == "nats":
-        _name_action(rw, task)
+        rewrite_message(rw, task)
     if kind.name == "transfer":
         _name_places(rw, task)
     if kind.name == "python":
@@ -208,19 +209,6 @@ def _are_options(output: Collection) -> bool:
 
 
 # ---- kinds ------------------------------------------------------------------------------------------------
-
-ACTIONS = {"kv_set": "kv_put", "kv_list": "kv_keys", "pub": "publish", "js_publish": "publish"}
-
-
-def _name_action(rw: Rewriting, task: Collection) -> None:
-    for holder in holders(task):
-        entry, old = holder.entry("action"), holder.word("action")
-        if entry is None or old not in ACTIONS:
-            continue
-        entry.value = tree.plain(ACTIONS[old])
-        if old == "js_publish" and "stream" not in holder:
-            holder.insert(holder.place(entry) + 1, tree.pair("stream", tree.plain("true")))
-        rw.changed(entry.mark, f"the action '{old}' is now '{ACTIONS[old]}'")
 
 
 def _name_places(rw: Rewriting, task: Collection) -> None:
