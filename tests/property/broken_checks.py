@@ -35,7 +35,7 @@ NAMES = """
     unknown-step unknown-label unknown-block unknown-entry-step unknown-final-step unknown-keychain-entry
     bad-template template-not-allowed unquoted-template bad-json-schema json-schema-too-large
     keychain-not-here reference-name not-a-reference synthesize-in-loop continue-at-join
-    claim-not-here claim-decision
+    claim-not-here claim-decision do-outside-rules
 """
 BEYOND_SCHEMA = frozenset(NAMES.split())
 

@@ -172,7 +172,7 @@ class _Builder:
             "request": self.request,
             "collection": self.collection,
             "claim": lambda: self.shared("claim", self.claim),
-            "delay": lambda: {"type": ["number", "string"]},
+            "delay": lambda: {"type": ["number", "string"], "minimum": 0},
             "reduce": lambda: {
                 **_assign("ctx", "step"),
                 "type": "object",
