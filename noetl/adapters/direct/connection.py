@@ -33,7 +33,6 @@ _LOG = logging.getLogger("noetl.link")
 _HEAD = struct.Struct("!BI")  # kind and number
 REQUEST, ANSWER, FAILURE, NOTICE, PIECE = range(1, 6)
 PIECE_BYTES = 256 * 1024
-GIVEN_UP = b""  # a piece of a message that will not be whole: those before it need not be kept
 ROOM = FRAME_BYTES // 2  # of a message that goes at once
 HELD_BYTES = 64 * 1024  # so many are written without waiting for more
 UNANSWERED_PINGS = 3
@@ -156,9 +155,6 @@ class LinkConnection(asyncio.Protocol):
         self.message(kind, number, body)
 
     def _keep(self, number: int, piece: bytes) -> None:
-        if piece == GIVEN_UP and number in self._pieces:
-            self._joined(number)
-            return
         if not self._budget.take(len(piece)):
             raise FrameError(TOO_LONG, f"more than {self._budget.most} bytes of long messages at once")
         self._pieces.setdefault(number, []).append(piece)
@@ -192,18 +188,13 @@ class LinkConnection(asyncio.Protocol):
 
     async def send_long(self, kind: int, number: int, body: bytes) -> None:
         """Say something of any length, as fast as the other side reads; raises LinkClosed."""
-        place, whole = 0, False
-        try:
-            while len(body) - place > ROOM:
-                await self._writable.wait()
-                self.send(PIECE, number, body[place : place + PIECE_BYTES])
-                place += PIECE_BYTES
+        place = 0
+        while len(body) - place > ROOM:
             await self._writable.wait()
-            self.send(kind, number, body[place:])
-            whole = True
-        finally:
-            if place and not whole and not self.closed:
-                self.send(PIECE, number, GIVEN_UP)
+            self.send(PIECE, number, body[place : place + PIECE_BYTES])
+            place += PIECE_BYTES
+        await self._writable.wait()
+        self.send(kind, number, body[place:])
 
     def ping(self) -> None:
         """Ask for a sign of life; gives up when several were not answered by anything."""

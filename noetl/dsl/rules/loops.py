@@ -1,5 +1,6 @@
 """Rules about loops: writes of parallel iterations, reducers, and settings that do nothing."""
 
+import re
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic, Mark
@@ -17,6 +18,12 @@ PARALLEL_CTX_WRITE = Code("parallel-ctx-write", "warning", "Parallel iterations 
 UNUSED_REDUCER = Code("unused-reducer", "warning", "A reducer is declared for a path nobody writes")
 CLAIM_NOT_HERE = Code("claim-not-here", "error", "Items are claimed where they cannot be")
 CLAIM_DECISION = Code("claim-decision", "error", "A claim decides what only a task can")
+CLAIM_WITHOUT_KEY = Code(
+    "claim-without-key", "warning", "A claim that changes rows does not say under which key it took them"
+)
+CHANGES_ROWS = re.compile(
+    r"(?<!\bfor\s)\bupdate\s+[\w\"{]|\b(?:delete\s+from|insert\s+into|merge\s+into)\b", re.IGNORECASE
+)
 CLAIM_DIRECTIVES = ("continue", "retry", "fail")
 NO_EFFECT = Code("setting-without-effect", "info", "A setting has no effect here")
 
@@ -136,6 +143,28 @@ def claim_member(context: RuleContext) -> Iterator[Diagnostic]:
             yield UNDEFINED_NAME.at(site.mark, message, hint)
 
 
+def claim_without_key(context: RuleContext) -> Iterator[Diagnostic]:
+    """A claim that changes rows finds those again that it took before its worker was lost."""
+    keyed = {
+        id(site.owner)
+        for site, read in context.reads
+        if site.claim and read.path[0] == CLAIM and read.path[1:2] in ((), ("key",))
+    }
+    for owner in context.owners:
+        claim = owner.loop.claim if owner.loop is not None else None
+        if claim is None or id(owner) in keyed or not isinstance(claim.task.input, Map):
+            continue
+        for key in getattr(context.kinds.get(claim.task.kind), "sql_text", ()):
+            sql = claim.task.input.get(key)
+            if isinstance(sql, str) and CHANGES_ROWS.search(sql):
+                message = (
+                    f"the claim of {title(owner)} changes rows and never reads claim.key: "
+                    "rows that a lost worker took stay taken, and nobody works on them"
+                )
+                hint = "let it note the key, and first take rows that have it: how-to/work-through-a-table.md"
+                yield CLAIM_WITHOUT_KEY.at(claim.task.input.at(key), message, hint)
+
+
 RULES = (
     parallel_ctx_write,
     unused_reducer,
@@ -143,4 +172,5 @@ RULES = (
     claim_place,
     claim_decisions,
     claim_member,
+    claim_without_key,
 )

@@ -159,10 +159,8 @@ class Exchanges:
         connector, trust = self._client.connector, options["ssl"]
         assert connector is not None
         key = ConnectionKey(server.name, server.port, server.tls, trust, None, None, None)
-        while (unused := await connector._get(key, [])) is not None:
-            if unused.protocol is not None and not unused.protocol.should_close:
-                return unused
-            unused.close()  # something came that nobody had asked for
+        if (unused := await connector._get(key, [])) is not None:
+            return unused
         request = ClientRequest("GET", server.url, loop=self._client._loop, ssl=trust)
         try:
             return await connector.connect(request, [], options["timeout"])

@@ -213,27 +213,3 @@ def test_a_connection_that_is_closed_is_held_by_no_timer(clock):
     listener.start_timeout()
     listener.connection_lost(None)
     assert all(timer.cancelled() for timer in clock.timers)
-
-
-@pytest.mark.parametrize("late", [answered(b'["late"]'), answered(b"", "408 Request Timeout"), b"nonsense"])
-async def test_what_a_server_says_unasked_is_no_answer_to_the_next_request(use, late):
-    async def serve(reader, writer):
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(answered(b"[1]"))
-        await writer.drain()
-        if not answered_once.is_set():
-            answered_once.set()
-            await read.wait()
-            writer.write(late)
-        await reader.read()
-        writer.close()
-
-    answered_once, read = asyncio.Event(), asyncio.Event()
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    assert (await use("http", {"url": url}))["data"] == [1]
-    read.set()
-    for _ in range(100):
-        await asyncio.sleep(0)
-    assert (await use("http", {"url": url}))["data"] == [1]
-    server.close()
