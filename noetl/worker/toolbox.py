@@ -121,6 +121,11 @@ class Toolbox:
         except TimeoutError as error:  # the tool's own: the task's timeout cancels it and is told outside
             message = f"{effect.task.kind}: {str(error) or 'what it waited for did not come in time'}"
             return failed(problem("timeout", message, retryable=True))
+        except asyncio.CancelledError:
+            if _is_asked_to_stop():
+                raise
+            message = f"{effect.task.kind}: something that it waited for was cancelled, and not by noetl"
+            return failed(problem("internal", message, traceback=traceback.format_exc(limit=-3)))
         except Exception as error:
             message = f"{effect.task.kind}: {type(error).__name__}: {error}"
             where = traceback.format_exc(limit=-3)
@@ -211,3 +216,8 @@ def _auth_name(auth: object) -> str | None:
     if isinstance(auth, dict) and auth.keys() == {"name", "fields"}:
         return str(auth["name"])
     return auth if isinstance(auth, str) else None
+
+
+def _is_asked_to_stop() -> bool:
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0

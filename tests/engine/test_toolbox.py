@@ -1,5 +1,7 @@
 """What a worker knows of tools and programs: their own timeouts, and which text an execution's steps have."""
 
+import asyncio
+
 import pytest
 
 from noetl.ports.tool import Input, define
@@ -33,6 +35,17 @@ def impatient(told: str):
 
     async def run(given, call):
         raise TimeoutError(told)
+
+    return define("shell", "Waits.", Nothing, run)
+
+
+def cancelled():
+    """A tool that waits for work of its own that is cancelled."""
+
+    async def run(given, call):
+        work = asyncio.get_running_loop().create_future()
+        work.cancel()
+        await work
 
     return define("shell", "Waits.", Nothing, run)
 
@@ -73,6 +86,25 @@ async def test_a_timeout_of_the_tool_itself_without_rules_fails_as_what_it_is(tm
         ran = await finish(made, await begin(made, text))
     assert (ran.status, ran.error["kind"]) == ("failed", "timeout")
     assert "did not come in time" in ran.error["message"]
+
+
+LOOP = """
+- step: start
+  loop: {in: [1, 2, 3], iterator: n, spec: {mode: parallel, max_in_flight: 3}}
+  tool: {kind: shell, input: {command: "true"}}
+"""
+
+
+@pytest.mark.parametrize("steps", [RULES % "", RULES % "timeout: 600, ", LOOP])
+async def test_a_tool_that_something_else_cancels_fails_and_its_order_goes_on(tmp_path, steps):
+    async with engine(tmp_path) as made:
+        made.pool.toolbox.tool = lambda kind: cancelled()
+        ran = await finish(made, await begin(made, playbook(steps)))
+    error = ran.error or ran.ctx["error"]
+    assert (error["kind"], error["message"]) == (
+        "internal",
+        "shell: something that it waited for was cancelled, and not by noetl",
+    )
 
 
 async def test_what_the_steps_of_one_execution_mention_is_not_taken_for_anothers(tmp_path):
