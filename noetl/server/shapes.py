@@ -264,12 +264,19 @@ class Deleted(msgspec.Struct):
     deleted: int
 
 
+class BegunPlaybook(msgspec.Struct):
+    """Which playbook it is of; which version is told by the execution itself."""
+
+    path: str
+
+
 class Begun(msgspec.Struct):
-    """An execution that was asked for."""
+    """An execution that was asked for; `path` is `playbook.path` once more, for older clients."""
 
     execution_id: ExecutionId
     status: str
     path: str | UnsetType = UNSET
+    playbook: BegunPlaybook | UnsetType = UNSET
 
 
 class Called(msgspec.Struct):
@@ -278,6 +285,7 @@ class Called(msgspec.Struct):
     execution_id: ExecutionId | None
     status: str
     path: str
+    playbook: BegunPlaybook
 
 
 Counts = numbers(

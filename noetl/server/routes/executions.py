@@ -112,13 +112,14 @@ async def require_ask(request: Request, ask: Ask) -> None:
 
 def begun_reply(started: Started, status: int = 201, result: ExecutionAnswer | None = None) -> Response:
     """The answer to a request for an execution, with how it stands when that is known."""
-    body: dict[str, object] = {
-        "execution_id": started.execution_id,
-        "status": started.status,
-        "path": started.path,
-    }
+    body = begun_fields(started.execution_id, started.status, started.path)
     headers = {"Location": f"/api/v1/executions/{started.execution_id}"}
     return reply(body if result is None else {**body, **result}, status, headers)
+
+
+def begun_fields(execution_id: str | None, status: str, path: str) -> dict[str, object]:
+    """What was asked for; its path stands where an execution has it, and where earlier releases had it."""
+    return {"execution_id": execution_id, "status": status, "path": path, "playbook": {"path": path}}
 
 
 def wait_of(request: Request) -> int:

@@ -36,7 +36,7 @@ from noetl.server.problem import Problem
 from noetl.server.reply import body_of, front_of, read, reply, require_json
 from noetl.server.route_spec import HOOK_SECRET, HOOK_SIGNATURE, describe, make_router, parameter
 from noetl.server.routes.backfills import before_of, tick_page
-from noetl.server.routes.executions import KEY_PARAMETER, begun_reply, key_of
+from noetl.server.routes.executions import KEY_PARAMETER, begun_fields, begun_reply, key_of
 from noetl.server.shapes import (
     ArrivalPage,
     Begun,
@@ -262,7 +262,7 @@ async def call_hook(request: Request) -> Response:
         hint = f"send the secret as {HOOK_SECRET}, or sign the body and send {HOOK_SIGNATURE}"
         raise Problem(401, denied.message, hint=hint, headers={"WWW-Authenticate": "Hook"}) from None
     if isinstance(started, Collected):
-        return reply({"execution_id": None, "status": started.status, "path": started.path}, 202)
+        return reply(begun_fields(None, started.status, started.path), 202)
     return begun_reply(started, 202)
 
 

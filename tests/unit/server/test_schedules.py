@@ -47,6 +47,8 @@ async def test_a_schedule_is_made_shown_changed_run_and_deleted(server: Served) 
     assert (changed["next_at"], changed["workload"]) == (None, {})
     started = await client.post("/api/v1/schedules/nightly/run")
     assert started.status_code == 201
+    assert started.json()["playbook"] == {"path": "tests/hello"}, "as GET of the execution says it"
+    assert started.json()["path"] == "tests/hello", "where clients of earlier releases read it"
     assert (await server.ended(started.json()["execution_id"]))["status"] == "completed"
     assert (await client.delete("/api/v1/schedules/nightly")).status_code == 204
     for method, place in (("GET", ""), ("DELETE", ""), ("POST", "/run")):
