@@ -481,4 +481,5 @@ class WorkerLeases:
             beat.finished if beat else 0,
             SPOKEN.highest_shared(hello.spoken) or 0,
             hello.kinds,
+            hello.pid,
         )

@@ -75,6 +75,7 @@ class Worker(msgspec.Struct, omit_defaults=True):
     finished: int = 0  # orders since it started
     protocol: int = 0  # the version that it and this server speak to each other
     kinds: list[str] = []  # the tool kinds that it has
+    pid: int = 0  # of its process on its host; 0 where it did not tell
 
 
 class TokenBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

@@ -37,6 +37,7 @@ class Hello(msgspec.Struct, omit_defaults=True):
     host: str = ""
     spoken: ProtocolRange = ProtocolRange(1, 1)  # versions of this protocol
     claims: bool = False  # it can claim the items of loops; workers of older releases cannot
+    pid: int = 0  # of its process on its host; workers of older releases do not tell it
 
 
 class TakeRequest(msgspec.Struct, omit_defaults=True):

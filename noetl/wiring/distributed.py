@@ -1,6 +1,7 @@
 """A server, and a worker in a process of its own: settings in, ports filled with adapters out."""
 
 import asyncio
+import os
 import socket
 import uuid
 from collections.abc import AsyncIterator, Mapping
@@ -271,6 +272,7 @@ def _worker(
         socket.gethostname(),
         SPOKEN,
         claims=True,
+        pid=os.getpid(),
     )
     programs = Programs(compile_text)
     worker = RemoteWorker(link, hello, programs, settings.lease_s)

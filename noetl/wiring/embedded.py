@@ -139,6 +139,7 @@ def _fleet(settings: Settings, pool: Pool, now: Callable[[], int]) -> Fleet:
             leases=pool.shown(),
             finished=pool.finished,
             kinds=sorted(kinds(settings)),
+            pid=os.getpid(),
         )
         return [worker]
 

@@ -1,7 +1,9 @@
 """What a command does differently when a server runs the playbook: it may leave, and come back."""
 
 import json
+import os
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -262,3 +264,15 @@ def test_what_cannot_start_leaves_with_the_same_code_in_the_background(
     noetl: Noetl, arguments: list[str], code: int, how: list[str]
 ) -> None:
     assert noetl(*arguments, *how).returncode == code
+
+
+def test_the_workers_of_a_server_tell_their_host_and_pid_wherever_they_were_started(
+    tmp_path: Path, cluster: str
+) -> None:
+    """What is told does not come from files of this machine: the folder here knows no worker."""
+    noetl = Noetl(tmp_path, cluster)
+    worker = json.loads(noetl("worker", "list", "--json").stdout)[0]
+    os.kill(worker["pid"], 0)  # raises where there is no such process
+    assert worker["pid"] != os.getpid()
+    assert worker["host"] == socket.gethostname()
+    assert f"host {worker['host']}  pid {worker['pid']}" in noetl("worker", "list").stdout

@@ -104,21 +104,14 @@ def stop(pid: int | None) -> None:
 @options.server
 @options.as_json
 async def list_workers(as_json: bool) -> None:
-    """List the workers that the server knows; without a server, those that run on this machine.
-
-    The pid is told of those that run on this machine.
-    """
+    """List the workers that the server knows; without a server, those that run on this machine."""
     from noetl.cli.processes import lifecycle
 
     settings = load({"server": options.chosen_server()})
-    here = lifecycle.running(settings, "worker")
     if settings.server is not None:
-        pids = {process["worker_id"]: {"pid": process["pid"]} for process in here}
-        workers = [
-            {**worker, **pids.get(str(worker["worker_id"]), {})} for worker in await _server_workers(settings)
-        ]
+        workers = await _server_workers(settings)
     else:
-        workers = [{**process} for process in here]
+        workers = [{**process} for process in lifecycle.running(settings, "worker")]
     empty = "no worker is known; start one with: noetl worker start"
     emit_list(workers, _line, fields=dict, empty=empty, as_json=as_json)
 
@@ -136,7 +129,9 @@ def _line(worker: dict[str, object]) -> str:
     kinds = worker.get("kinds")
     if added := sorted({*kinds} - {*own()} if isinstance(kinds, list) else ()):
         parts.append(f"also {', '.join(added)}")
-    if "pid" in worker:
+    if worker.get("host"):
+        parts.append(f"host {worker['host']}")
+    if worker.get("pid"):
         parts.append(f"pid {worker['pid']}")
     if "concurrency" in worker:
         parts.append(
