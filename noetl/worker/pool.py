@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from noetl.core.deciding.trigger_scope import last_of
+from noetl.core.deciding.work_order import read_workload
 from noetl.core.message import Expire, Report, WorkOrder
 from noetl.core.pipeline.frame import PipelineContext
 from noetl.core.program.program import Program
@@ -166,7 +167,7 @@ class Pool:
             run=order.run,
             step=order.step,
             program=program,
-            workload=order.workload or {},
+            workload=read_workload(order, program),
             args=order.args,
             steps=order.results,
             limits=program.steps[order.step].limits,

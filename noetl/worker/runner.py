@@ -14,7 +14,7 @@ from noetl.core.deciding.draft import stored_refs
 from noetl.core.deciding.loop import whole_number
 from noetl.core.deciding.run_start import as_items
 from noetl.core.deciding.trigger_scope import last_of
-from noetl.core.deciding.work_order import put_in_place, scopes_of
+from noetl.core.deciding.work_order import put_in_place, read_ctx, read_workload, scopes_of
 from noetl.core.event import Event
 from noetl.core.message import ClaimOrder, WorkOrder, waits_as
 from noetl.core.pipeline import effects
@@ -87,7 +87,8 @@ class Runner:
         if order.aside:
             self.reporter.touch()
             put_in_place(order, await self._loading.whole(stored_refs(scopes_of(order))))
-            order.aside, self.around.workload, self.around.args = False, order.workload or {}, order.args
+            order.aside, self.around.args = False, order.args
+            self.around.workload = read_workload(order, self.program)
             self.around.last = last_of(order)
 
     async def _run_plain(self) -> None:
@@ -130,7 +131,7 @@ class Runner:
             pipeline=pipeline or self.step.pipeline,
             around=self.around,
             input=order.input or {},
-            ctx=order.ctx,
+            ctx=read_ctx(order, self.program),
             step=order.step_scope,
             iter={},
             args=order.args,

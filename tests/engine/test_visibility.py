@@ -104,3 +104,30 @@ async def test_a_large_value_that_was_overwritten_is_still_read_as_it_was(tmp_pa
     """)
     ran = await play(tmp_path, text, again="crashed")
     assert (ran.ctx["seen"], ran.ctx["x"]) == (100_000, 2)
+
+
+@pytest.mark.parametrize(
+    "read, said",
+    [
+        ("workload.whoo", "workload.whoo is missing; the playbook's workload has: who, when"),
+        ("ctx.b", "ctx.b is missing; ctx has nothing of that name"),
+    ],
+)
+async def test_what_is_missing_is_told_without_taking_what_a_worker_was_sent_for_all_there_is(
+    tmp_path, read: str, said: str
+) -> None:
+    steps = f"""
+    - step: first
+      tool: {{kind: noop}}
+      set: {{ctx.a: 1}}
+      next: {{arcs: [{{step: start}}]}}
+    - step: start
+      tool:
+        - {{name: one, kind: noop, set: {{ctx.c: 1}}}}
+        - {{name: two, kind: noop, output: "{{{{ {read} }}}}"}}
+    """
+    async with engine(tmp_path) as made:
+        ran = await finish(
+            made, await begin(made, playbook(steps, workload="workload: {who: you, when: now}"))
+        )
+    assert (ran.error or {})["message"].endswith(said), ran.error

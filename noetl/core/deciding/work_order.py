@@ -19,6 +19,7 @@ from noetl.core.values.payload_demand import Payloads
 from noetl.core.values.scheduling_scopes import seen
 from noetl.core.values.scope import pruned
 from noetl.dsl.template_scope import TRIGGER
+from noetl.dsl.templates.values import Excerpt
 from noetl.json_value import Json, JsonObject
 
 V = TypeVar("V")
@@ -81,6 +82,18 @@ def _resume(order: WorkOrder, run: Run, hydrated: Payloads) -> None:
 def _workload(workload: JsonObject, keys: frozenset[str] | None) -> JsonObject:
     """The entries that are read; one that rests in the result store has no entries yet."""
     return workload if rests_elsewhere(workload) and keys != frozenset() else pruned(workload, keys)
+
+
+def read_workload(order: WorkOrder, program: Program) -> JsonObject:
+    """The workload as the templates of an order read it."""
+    if program.steps[order.step].workload_keys is None:
+        return order.workload or {}
+    return Excerpt(order.workload or {}, program.playbook.workload)
+
+
+def read_ctx(order: WorkOrder, program: Program) -> JsonObject:
+    """The ctx as the templates of an order read it."""
+    return order.ctx if program.steps[order.step].ctx_keys is None else Excerpt(order.ctx)
 
 
 def scopes_of(order: WorkOrder) -> list[JsonObject | None]:

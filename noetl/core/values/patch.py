@@ -14,6 +14,7 @@ import msgspec
 
 from noetl.core.shapes import Marker, Patch, Reference
 from noetl.core.values.output import JSON, ROWS, describe, is_reference
+from noetl.dsl.templates.values import Excerpt
 from noetl.json_value import Json, JsonObject
 
 STORED: Final = "$stored"  # marks a field whose value rests in the result store
@@ -66,7 +67,7 @@ def same(value: object, other: object) -> bool:
 def assign(scope: Mapping[str, Json], path: Path, value: Json) -> JsonObject:
     """The live scope with one path written; only the maps along the path are copied."""
     key, rest = path[0], path[1:]
-    copy = dict(scope)
+    copy: JsonObject = Excerpt(scope) if type(scope) is Excerpt else dict(scope)
     if rest:
         below = copy.get(key)
         value = assign(below if isinstance(below, dict) else {}, rest, value)

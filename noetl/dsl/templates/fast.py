@@ -32,7 +32,7 @@ from noetl.dsl.templates.fast_operations import (
 )
 from noetl.dsl.templates.operators import GLOBALS
 from noetl.dsl.templates.reads import path_of
-from noetl.dsl.templates.values import ABSENT, Envelope, member
+from noetl.dsl.templates.values import ABSENT, Envelope, Excerpt, member
 from noetl.dsl.yaml.tree import Value
 
 
@@ -115,7 +115,7 @@ def _entry(name: str, key: str | int) -> Run:
     def run(scope: Scope) -> Value:
         owner = scope.get(name, ABSENT)
         kind = type(owner)
-        if kind is dict or kind is Envelope:
+        if kind is dict or kind is Envelope or kind is Excerpt:
             entry = owner.get(key, ABSENT)
             if kind is dict or entry is not ABSENT:
                 return entry

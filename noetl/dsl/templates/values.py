@@ -58,6 +58,16 @@ class Envelope(dict[str, Value]):
     __slots__ = ()
 
 
+class Excerpt(dict[str, Value]):
+    """Those entries of a scope that are read; what else it has is not known but for the names `declared`."""
+
+    __slots__ = ("declared",)
+
+    def __init__(self, entries: Mapping[str, Value], declared: Mapping[str, Value] | None = None) -> None:
+        super().__init__(entries)
+        self.declared = declared or {}
+
+
 @dataclass(frozen=True, slots=True)
 class Owner:
     """The value in which something was looked for in vain, and how the template calls it."""
@@ -94,6 +104,9 @@ def _describe(owner: Owner) -> str:
     value = owner.value
     if isinstance(value, Envelope) and isinstance(value.get("data"), dict):
         return f"{_keys(owner.name, value)}; {_keys(f'{owner.name}.data', value['data'])}"
+    if isinstance(value, Excerpt):
+        declared = _keys(f"the playbook's {owner.name}", value.declared)
+        return declared if value.declared else f"{owner.name} has nothing of that name"
     if isinstance(value, Mapping):
         return _keys(owner.name, value)
     return f"{owner.name} is {kind_of(value)}"
