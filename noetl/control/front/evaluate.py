@@ -40,8 +40,16 @@ async def evaluated(
         bound = binding(compiled, scope)
         return await asyncio.to_thread(compiled.render, bound)  # others need the loop meanwhile
     except (TemplateError, EvaluationError) as error:
-        known = f"these names are known there: {', '.join(sorted(moment.names))}"
-        raise RequestError(f"{template}: {error.message}", hint=known) from None
+        raise _refusal(template, moment, error) from None
+
+
+def _refusal(template: str, moment: "_Moment", error: TemplateError | EvaluationError) -> RequestError:
+    """What is wrong with a template; the names that it could read help only where one is missing."""
+    if isinstance(error, TemplateError) and error.missing is None:
+        told = error.message if template in error.message else f"{template}: {error.message}"
+        return RequestError(told, hint=error.hint)
+    known = f"these names are known there: {', '.join(sorted(moment.names))}"
+    return RequestError(f"{template}: {error.message}", hint=known)
 
 
 @dataclass(slots=True)

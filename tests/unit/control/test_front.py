@@ -330,6 +330,10 @@ async def test_readings_of_a_log(one: Embedded) -> None:
     assert await one.front.evaluate(execution_id, "ctx.sum + workload.n") == 3
     with pytest.raises(RequestError, match="nothing"):
         await one.front.evaluate(execution_id, "{{ ctx.nothing.at }}")
+    with pytest.raises(RequestError) as refused:
+        await one.front.evaluate(execution_id, "{{ ctx.sum }")
+    assert refused.value.message == "the template '{{ ctx.sum }' does not parse: unexpected '}'"
+    assert "these names" not in (refused.value.hint or "")
     names = [event["name"] for event in await one.front.events(execution_id, name="task.*", limit=1)]
     assert names == ["task.started"]
     other = await one.front.start(Ask(text=ADD, workload={"n": 9}))
