@@ -43,6 +43,7 @@ class RunningTasks:
         printed = await self._printed(execution_id)
         usual: dict[str, list[int]] = {}
         told: list[Reason] = []
+        said: set[str] = set()  # what holds of all tasks of a loop is told once
         for task in tasks[:TOLD]:
             if task.step not in usual:
                 usual[task.step] = await self._durations(summary.path, task.step)
@@ -56,7 +57,8 @@ class RunningTasks:
                 usual_ms=median_low(durations) if durations else None,
                 counted=len(durations),
             )
-            told += [_reason(task, text) for text in sentences(task, signs)]
+            told += [_reason(task, text) for text in sentences(task, signs) if text not in said]
+            said |= {reason.text for reason in told if reason.step == task.step}
         if len(tasks) > TOLD:
             told.append(_reason(tasks[TOLD], f"and {len(tasks) - TOLD:,} more tasks are under way"))
         return told

@@ -9,12 +9,13 @@ import pytest
 from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
-from noetl.control.front.running_tasks import timeout_of, wait_end
+from noetl.control.catalog import Catalog
+from noetl.control.front.running_tasks import RunningTasks, timeout_of, wait_end
 from noetl.core.program.program import Program, compile_program
 from noetl.core.reading.under_way import RunningTask
 from noetl.dsl.load import load
 from noetl.json_value import JsonObject
-from noetl.ports.front import Ask
+from noetl.ports.front import Ask, Worker
 from noetl.wiring.tool_kinds import kinds
 from tests.engine.harness import playbook
 from tests.unit.control.test_front import ended, process, until
@@ -70,6 +71,21 @@ async def test_a_task_that_hangs_is_told_with_its_last_line_its_timeout_and_the_
         await asyncio.to_thread(fifo.write_text, "")
         await ended(made, hangs)
         assert "running" not in (await made.front.why(hangs.execution_id))["summary"]
+
+
+async def test_what_holds_of_all_tasks_of_a_loop_is_told_once(tmp_path: Path) -> None:
+    async def nobody() -> list[Worker]:
+        return []
+
+    store = MemoryStore(now_ms)
+    async with process(tmp_path, store, MemoryResults(now_ms)) as made:
+        started = await made.front.start(Ask(text=HANGS, workload={"fifo": "/dev/null"}))
+        await ended(made, started)
+        tasks = [RunningTask(7 + n, "load.1", "pull", f"[{n}]", 1, 0, None) for n in range(3)]
+        known = RunningTasks(store, Catalog(store, kinds(), ""), nobody)
+        said = [reason.text for reason in await known.reasons(started.execution_id, tasks)]
+    assert sum("has been running" in text for text in said) == 3
+    assert sum("it has no timeout" in text for text in said) == 1
 
 
 @pytest.mark.parametrize(
