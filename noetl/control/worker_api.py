@@ -6,7 +6,7 @@ again, to whoever does.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Literal
@@ -171,6 +171,9 @@ class EngineWorkerApi:
 
     async def write(self, payload: Payload) -> None:
         await self._results.write(payload)
+
+    async def write_stream(self, execution_id: str, chunks: AsyncIterator[bytes]) -> None:
+        await self._results.write_stream(execution_id, chunks)
 
     async def read(self, key: str) -> bytes:
         return await self._results.read(key)

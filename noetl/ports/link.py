@@ -5,7 +5,7 @@ that there is work and pushes what cannot wait. Everything that is pushed is sai
 it was not heard, so that any message may be lost.
 """
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
 import msgspec
@@ -157,6 +157,9 @@ class WorkerRequests(Protocol):
 
 class WorkerApi(WorkerRequests, Protocol):
     """What one server does for workers."""
+
+    async def write_stream(self, execution_id: str, chunks: AsyncIterator[bytes]) -> None:
+        """Write bytes to the result store as they come, under the key that they have."""
 
     async def take(self, take: TakeRequest) -> Orders:
         """Orders for a worker that has room."""

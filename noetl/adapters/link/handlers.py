@@ -71,7 +71,7 @@ def request_handlers(
         check_sender(request.worker_id, None, caller)
         return await worker_api.secret(request)
 
-    uploads = Uploads(worker_api.write)
+    uploads = Uploads(worker_api.write_stream)
     return {
         "which": which,
         "take": take,

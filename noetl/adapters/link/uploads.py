@@ -1,19 +1,18 @@
 """Long payloads that workers send piece by piece: each piece is on disk until all are here.
 
-A payload is read into memory when it is whole, one at a time, since that is how result stores take it.
+One that is whole goes into the result store in pieces too: no server ever holds it.
 """
 
 import asyncio
 import hashlib
 import struct
 import tempfile
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 from typing import IO
 
-from noetl.core.message import Payload
 from noetl.errors import BackendError, RequestError
-from noetl.ports.results import check_digest
+from noetl.ports.results import PIECE, check_digest
 
 PLACE = struct.Struct("!16sQ")  # the number of an upload, and where in it a piece begins
 NUMBER_BYTES = 16
@@ -21,6 +20,7 @@ QUIET_S = 60.0  # so long an upload waits for its next piece
 UPLOADS_BYTES = 4 * 1024**3
 UPLOADS_MOST = 256
 Sender = tuple[Hashable, bytes]  # what proves who the worker is, and the number it gave
+WriteStream = Callable[[str, AsyncIterator[bytes]], Awaitable[object]]  # of an execution
 
 
 @dataclass(slots=True)
@@ -34,11 +34,10 @@ class _Upload:
 class Uploads:
     """What is on its way to the result store of one server."""
 
-    def __init__(self, write: Callable[[Payload], Awaitable[None]]) -> None:
-        self._write = write
+    def __init__(self, write_stream: WriteStream) -> None:
+        self._write_stream = write_stream
         self._here: dict[Sender, _Upload] = {}
         self.bytes = 0
-        self._one = asyncio.Lock()
 
     async def add(self, body: bytes, caller: Hashable) -> bytes:
         """Take the next piece of an upload; the first one begins it."""
@@ -88,8 +87,7 @@ class Uploads:
         try:
             said = body[NUMBER_BYTES:].decode("utf-8", "replace")
             name = check_digest(said, upload.digest.hexdigest())
-            async with self._one:
-                await self._write(Payload(name, await asyncio.to_thread(_read, upload.file)))
+            await self._write_stream(name.partition("/")[0], _pieces(upload.file))
         finally:
             self._forget(upload)
         return b""
@@ -106,9 +104,10 @@ class Uploads:
         self.bytes -= upload.size
 
 
-def _read(file: IO[bytes]) -> bytes:
+async def _pieces(file: IO[bytes]) -> AsyncGenerator[bytes]:
     file.seek(0)
-    return file.read()
+    while piece := await asyncio.to_thread(file.read, PIECE):
+        yield piece
 
 
 def _full() -> BackendError:

@@ -29,10 +29,11 @@ class Store:
         self.kept: list[Payload] = []
         self.away = False
 
-    async def write(self, payload: Payload) -> None:
+    async def write_stream(self, execution_id: str, chunks: AsyncIterator[bytes]) -> None:
         if self.away:
             raise BackendError("the store is away")
-        self.kept.append(payload)
+        body = b"".join([chunk async for chunk in chunks])
+        self.kept.append(Payload(f"{execution_id}/{hashlib.sha256(body).hexdigest()[:32]}", body))
 
 
 def key_of(body: bytes) -> str:
@@ -93,7 +94,7 @@ async def test_pieces_without_the_signature_of_a_worker_are_refused(world: World
 
 async def test_an_upload_belongs_to_whoever_signed_its_pieces() -> None:
     store = Store()
-    uploads = Uploads(store.write)
+    uploads = Uploads(store.write_stream)
     await uploads.add(piece(0, b"mine"), KEY)
     for attempt in (
         uploads.add(piece(4, b"forged"), b"other"),
@@ -106,7 +107,7 @@ async def test_an_upload_belongs_to_whoever_signed_its_pieces() -> None:
 
 
 async def test_a_piece_that_does_not_follow_ends_the_upload() -> None:
-    uploads = Uploads(Store().write)
+    uploads = Uploads(Store().write_stream)
     await uploads.add(piece(0, b"abc"), KEY)
     with pytest.raises(BackendError, match="send all of it again"):
         await uploads.add(piece(2, b"d"), KEY)
@@ -117,7 +118,7 @@ async def test_a_piece_that_does_not_follow_ends_the_upload() -> None:
 
 async def test_an_upload_is_over_when_the_store_could_not_take_it() -> None:
     store = Store()
-    uploads, store.away = Uploads(store.write), True
+    uploads, store.away = Uploads(store.write_stream), True
     await uploads.add(piece(0, b"abc"), KEY)
     with pytest.raises(BackendError, match="away"):
         await uploads.keep(NUMBER + key_of(b"abc").encode(), KEY)
@@ -129,7 +130,7 @@ async def test_uploads_take_no_more_room_than_there_is(
     monkeypatch: pytest.MonkeyPatch, bound: tuple[str, int]
 ) -> None:
     monkeypatch.setattr(uploads_module, *bound)
-    uploads = Uploads(Store().write)
+    uploads = Uploads(Store().write_stream)
     numbers = [bytes([number]) * 16 for number in range(3)]
     for number in numbers[:2]:
         await uploads.add(piece(0, b"x" * 400, number), KEY)
@@ -143,7 +144,7 @@ async def test_uploads_take_no_more_room_than_there_is(
 
 async def test_an_upload_that_nobody_goes_on_with_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uploads_module, "QUIET_S", 0.0)
-    uploads, later = Uploads(Store().write), asyncio.Event()
+    uploads, later = Uploads(Store().write_stream), asyncio.Event()
     await uploads.add(piece(0, b"abc"), KEY)
     asyncio.get_running_loop().call_later(0.001, later.set)
     await later.wait()

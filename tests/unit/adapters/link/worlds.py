@@ -1,6 +1,7 @@
 """A server and workers joined by each of the links, for what both of them promise."""
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
@@ -31,6 +32,7 @@ from noetl.ports.link import (
     WorkerChannel,
 )
 from noetl.ports.link_protocol import SPOKEN, ProtocolRange
+from noetl.ports.results import stream_key
 from noetl.ports.store import AccessToken
 from noetl.server.listen import bind, url_of
 from noetl.server.listen import serve as listen
@@ -86,6 +88,10 @@ class Desk:
 
     async def write(self, payload: Payload) -> None:
         self.written[payload.key] = payload.body
+
+    async def write_stream(self, execution_id: str, chunks: AsyncIterator[bytes]) -> None:
+        body = b"".join([chunk async for chunk in chunks])
+        self.written[stream_key(execution_id, hashlib.sha256(body).hexdigest())] = body
 
     async def read(self, key: str) -> bytes:
         if key not in self.written:

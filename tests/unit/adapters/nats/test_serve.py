@@ -1,6 +1,7 @@
 """A server and workers over a real NATS server: whose word counts, and what is given unasked."""
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from math import inf
@@ -31,6 +32,7 @@ from noetl.ports.link import (
     SecretRequest,
     TakeRequest,
 )
+from noetl.ports.results import stream_key
 from noetl.ports.store import AccessToken
 from tests.servers import NatsServer
 
@@ -70,6 +72,10 @@ class Desk:
             self.losing -= 1
             raise BackendError("the store is away")
         self.written[payload.key] = payload.body
+
+    async def write_stream(self, execution_id: str, chunks: AsyncIterator[bytes]) -> None:
+        body = b"".join([chunk async for chunk in chunks])
+        self.written[stream_key(execution_id, hashlib.sha256(body).hexdigest())] = body
 
     async def read(self, key: str) -> bytes:
         return self.written[key]
