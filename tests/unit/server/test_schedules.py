@@ -205,6 +205,19 @@ async def test_a_call_of_a_webhook_without_its_secret_starts_nothing(guarded_ser
     assert (await client.get("/api/v1/executions")).json()["items"] == []
 
 
+async def test_a_signed_call_that_is_repeated_with_its_key_starts_nothing_more(server: Served) -> None:
+    """What is signed is the body: the key tells the repeat of a sender from another call."""
+    await server.register(WAITS)
+    await server.client.post("/api/v1/triggers", json={**ORDERS, "path": "tests/waits"})
+    body = b'{"id": 7}'
+    signed = "sha256=" + hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
+    headers = {"Content-Type": "application/json", "X-Hub-Signature-256": signed, "Idempotency-Key": "k"}
+    for _ in range(3):
+        answer = await server.client.post("/api/v1/hooks/orders", content=body, headers=headers)
+        assert answer.status_code == 202
+    assert len((await server.client.get("/api/v1/executions")).json()["items"]) == 1
+
+
 async def test_one_key_of_a_webhook_starts_one_execution(server: Served) -> None:
     await server.register(WAITS)
     await server.client.post("/api/v1/triggers", json={**ORDERS, "path": "tests/waits"})
