@@ -8,6 +8,7 @@ validator cannot read: a mapping with another error in it. Editor schema and val
 * what the schema accepts, the validator refuses only by `BEYOND_SCHEMA`, which a JSON Schema cannot say.
 """
 
+import re
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -30,6 +31,9 @@ PROMISE = "`noetl migrate"  # the hint of a finding that migrating does away wit
 # Names that must be known or must differ, templates and code that must compile, what only the whole tells.
 TWO_TEMPLATES = "or one template {{ … }}"  # where one ends is the template language's
 TWO_ELSES = "'choose' has another 'else'"  # each of them is well-formed
+DOTTED = re.compile(
+    r"'\w+(\.\w+)+' cannot name a task"
+)  # it can in a document that `noetl compile` has printed
 NAMES = """
     duplicate-step duplicate-label duplicate-keychain-entry duplicate-set-target bad-set-target read-only-target
     unknown-step unknown-label unknown-block unknown-entry-step unknown-final-step unknown-keychain-entry
@@ -76,7 +80,8 @@ class Examination:
                 self.complain("the schema refuses what the validator accepts", "\n".join(wrong))
         elif SCHEMA.is_valid(data):
             for finding in refused:
-                told_by_the_whole = TWO_TEMPLATES in finding.message or TWO_ELSES in finding.message
+                told_by_the_whole = any(part in finding.message for part in (TWO_TEMPLATES, TWO_ELSES))
+                told_by_the_whole |= DOTTED.search(finding.message) is not None
                 if finding.code not in BEYOND_SCHEMA and not told_by_the_whole:
                     self.complain(f"the schema accepts what {finding.code} refuses", str(finding))
 
