@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from noetl.adapters.clock.wall import now_ms
+from noetl.adapters.eager_task import eager_task
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
 from noetl.control.sweep import sweep
@@ -151,10 +152,14 @@ async def test_how_it_stands_can_be_waited_for(pair: tuple[Embedded, Embedded]) 
 async def test_an_end_that_was_waited_for_here_is_not_read_again_from_the_store(
     one: Embedded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started = await one.front.start(Ask(text=ADD))
+    started = await one.front.start(Ask(text=WAITS))
+    await until(one, started.execution_id, "task.parked")
+    waits = one.front.execution(started.execution_id, wait_s=LONG)
+    waiting = eager_task(waits, asyncio.get_running_loop())
     asked: list[str] = []
     monkeypatch.setattr(one.store, "summary", asked.append)
-    shown = await one.front.execution(started.execution_id, wait_s=LONG)
+    await one.engine.send(started.execution_id, Control("cancel"))
+    shown = await waiting
     monkeypatch.undo()
     assert asked == []
     assert shown == await one.front.execution(started.execution_id)
