@@ -191,11 +191,13 @@ class Toolbox:
 
     def redactor(self, execution_id: str) -> Redactor:
         """What takes out the secrets of an execution, whichever of its tasks was given them."""
-        if execution_id not in self._redactors:
-            if len(self._redactors) >= REDACTORS_KEPT:
+        redactor = self._redactors.pop(execution_id, None)
+        if redactor is None:
+            redactor = Redactor()
+            if len(self._redactors) >= REDACTORS_KEPT:  # the one that had no order for the longest time goes
                 del self._redactors[next(iter(self._redactors))]
-            self._redactors[execution_id] = Redactor()
-        return self._redactors[execution_id]
+        self._redactors[execution_id] = redactor
+        return redactor
 
     async def payload(self, ref: Reference, most: int | None = None) -> Json:
         """The payload of a reference; those of at most so many bytes serve other orders for a while."""

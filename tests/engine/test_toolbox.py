@@ -124,3 +124,16 @@ async def test_what_programs_mention_is_kept_of_so_many(tmp_path, monkeypatch):
             plan = [{"step": "one", "tool": SQL, "set": {"ctx.n": number}}]
             assert (await finish(made, await begin(made, PLANNED, {"plan": plan}))).ctx == {"n": number}
         assert len(made.pool.toolbox._mentioned) == 2
+
+
+async def test_the_secrets_of_an_execution_that_goes_on_are_remembered_however_many_others_there_were(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(toolbox, "REDACTORS_KEPT", 3)
+    async with engine(tmp_path) as made:
+        tools = made.pool.toolbox
+        tools.redactor("long").learn({"password": "do-not-tell"})
+        for number in range(10):
+            tools.redactor(f"short {number}")
+            assert tools.redactor("long").clean("it is do-not-tell") == "it is ***"
+        assert len(tools._redactors) == 3
