@@ -69,6 +69,7 @@ def test_doctor_names_every_check_and_every_setting_with_its_origin(noetl):
         "home",
         "settings",
         "key",
+        "credentials",
         "contexts",
         "store",
         "bus",

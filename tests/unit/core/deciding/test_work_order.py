@@ -2,7 +2,7 @@
 
 import msgspec
 
-from noetl.core.deciding.work_order import build_order, put_in_place
+from noetl.core.deciding.work_order import build_order, put_in_place, read_ctx, read_workload
 from noetl.core.event import Event
 from noetl.core.message import WorkOrder
 from tests.unit.core.build import T0, marker_of, ok_of
@@ -34,6 +34,20 @@ def test_only_what_the_steps_templates_name_travels(begin):
         None,
     )
     assert isinstance(order, WorkOrder)
+
+
+def test_a_step_that_reads_a_scope_as_a_whole_has_all_of_it_and_others_know_what_it_declares(begin):
+    whole = "- step: start\n  tool: {kind: python, input: {code: 'result = 1', w: '{{ workload }}', c: '{{ ctx }}'}}"
+    world = begin(whole, workload="workload: {w: 1, unread: 2}")
+    order = world.order("start.1")
+    assert read_workload(order, world.program) is order.workload
+    assert read_ctx(order, world.program) is order.ctx
+    world = begin(READS, workload="workload: {w: 1, bare: 2, unread: 3}")
+    world.done("start.1", 7)
+    order = world.order("work.1")
+    excerpt = read_workload(order, world.program)
+    assert (excerpt, set(excerpt.declared)) == ({"w": 1, "bare": 2}, {"w", "bare", "unread"})
+    assert (read_ctx(order, world.program), read_ctx(order, world.program).declared) == ({"a": 1}, {})
 
 
 def test_inside_a_fragment_finished_steps_are_found_by_the_names_their_author_wrote(begin):
