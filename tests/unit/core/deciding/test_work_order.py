@@ -1,5 +1,7 @@
 """The work order of a lease: all a worker needs and nothing it does not name."""
 
+from typing import Any
+
 import msgspec
 
 from noetl.core.deciding.work_order import build_order, put_in_place, read_ctx, read_workload
@@ -45,9 +47,10 @@ def test_a_step_that_reads_a_scope_as_a_whole_has_all_of_it_and_others_know_what
     world = begin(READS, workload="workload: {w: 1, bare: 2, unread: 3}")
     world.done("start.1", 7)
     order = world.order("work.1")
-    excerpt = read_workload(order, world.program)
+    excerpt: Any = read_workload(order, world.program)
     assert (excerpt, set(excerpt.declared)) == ({"w": 1, "bare": 2}, {"w", "bare", "unread"})
-    assert (read_ctx(order, world.program), read_ctx(order, world.program).declared) == ({"a": 1}, {})
+    excerpt_of_ctx: Any = read_ctx(order, world.program)
+    assert (excerpt_of_ctx, excerpt_of_ctx.declared) == ({"a": 1}, {})
 
 
 def test_inside_a_fragment_finished_steps_are_found_by_the_names_their_author_wrote(begin):
