@@ -6,7 +6,7 @@ from typing import TypedDict
 
 import click
 
-from noetl.cli import completing
+from noetl.cli import completers
 from noetl.json_value import JsonObject
 
 Command = Callable[..., object]
@@ -53,7 +53,7 @@ class PlaybookStart(TypedDict):
 def execution(function: Command) -> Command:
     """The execution a command is about, and the server that has it."""
     function.__doc__ = f"{function.__doc__ or ''}{WHICH}"
-    return click.argument("execution", metavar="ID|@last", shell_complete=completing.executions)(
+    return click.argument("execution", metavar="ID|@last", shell_complete=completers.executions)(
         server(function)
     )
 

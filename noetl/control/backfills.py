@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
 
-from noetl.control.entered import entered
 from noetl.control.schedules import FindAsked
+from noetl.control.storable import storable_json
 from noetl.control.tick_runner import key_of
 from noetl.control.ticks import next_tick, zone
 from noetl.core.event import iso
@@ -44,7 +44,7 @@ class BackfillBook:
         """Plan the ticks of a span and keep them to be started; a dry run only tells them."""
         if not 1 <= ask.parallel <= PARALLEL_MOST:
             raise RequestError(f"parallel is {ask.parallel}", hint=f"from 1 to {PARALLEL_MOST}")
-        entered(ask.workload, "workload")
+        storable_json(ask.workload, "workload")
         schedule = await self._schedule_of(ask)
         where = zone(schedule.timezone)
         now = await self._store.clock()

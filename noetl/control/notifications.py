@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from noetl.control.deliveries import Deliveries
-from noetl.control.entered import require_plain
 from noetl.control.named_rows import put_named
 from noetl.control.schedules import FindAsked, check_name
+from noetl.control.storable import require_plain
 from noetl.dsl.nearest import nearest
 from noetl.errors import Conflict, NotFound, RequestError
 from noetl.ports.front import Ask

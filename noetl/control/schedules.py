@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from noetl.control.entered import entered, require_plain
 from noetl.control.named_rows import put_named
+from noetl.control.storable import require_plain, storable_json
 from noetl.control.tick_decision import decide_ticks, skipped_words
 from noetl.control.tick_runner import StartAsked, Tell, TickRunner
 from noetl.control.ticks import coming_ticks, next_tick, zone
@@ -55,7 +55,7 @@ class ScheduleBook:
         """Keep a schedule; raises RequestError when it makes no sense, Conflict when it is to be new."""
         check_name(ask.name, "schedule")
         require_plain(ask.path, "path")
-        entered(ask.workload, "workload")
+        storable_json(ask.workload, "workload")
         fields = msgspec.structs.asdict(ask)
         fields["catch_up"] = OLDER_CATCH_UPS.get(ask.catch_up, ask.catch_up)
         for field, words in (("catch_up", CATCH_UPS), ("overlap", OVERLAPS)):

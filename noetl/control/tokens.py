@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable, Sequence
 
-from noetl.control.entered import require_plain
+from noetl.control.storable import require_plain
 from noetl.errors import RequestError
 from noetl.ports.bearer import SCOPES, SECRET_BYTES, digest, spelled
 from noetl.ports.front import NewToken, TokenAsk

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from noetl.control.entered import entered, require_plain
 from noetl.control.schedules import check_name
+from noetl.control.storable import require_plain, storable_json
 from noetl.control.trigger_filter import check_filter
 from noetl.errors import RequestError
 from noetl.ports.schedule import (
@@ -33,7 +33,7 @@ def check_trigger(ask: TriggerAsk) -> None:
     check_name(ask.name, "trigger")
     for name, text in [("path", ask.path), ("source", ask.source), *(("after", path) for path in ask.after)]:
         require_plain(text, name)
-    entered({"workload": ask.workload, "filter": ask.filter}, "trigger")
+    storable_json({"workload": ask.workload, "filter": ask.filter}, "trigger")
     if not re.fullmatch(KEY_PATTERN, ask.payload_key):
         message = f"'{ask.payload_key[:80]}' is no key of a workload"
         raise RequestError(message, hint="use letters, digits and _, as in --as order")

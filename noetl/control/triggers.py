@@ -10,11 +10,11 @@ from typing import Protocol
 
 import msgspec
 
-from noetl.control.entered import entered
 from noetl.control.firings import Firings
 from noetl.control.named_rows import put_named
 from noetl.control.object_watch import ObjectWatch
 from noetl.control.schedules import FindAsked
+from noetl.control.storable import storable_json
 from noetl.control.tick_runner import StartAsked
 from noetl.control.trigger_check import check_trigger
 from noetl.control.trigger_filter import passes
@@ -182,5 +182,5 @@ def payload_of(body: bytes) -> Json:
         payload: Json = msgspec.json.decode(body) if body else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RequestError(f"the message is no JSON: {error}", hint="send one JSON value") from None
-    entered(payload, "the message")
+    storable_json(payload, "the message")
     return payload

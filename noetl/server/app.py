@@ -12,6 +12,7 @@ from noetl.server import problem
 from noetl.server.access import as_seen
 from noetl.server.assets import Assets
 from noetl.server.closing import Closing, OutOfTime
+from noetl.server.concurrency_limit import held_connections
 from noetl.server.gate import ABOVE_PAGES, ASSETS, PAGES, Gate
 from noetl.server.head_method import Head
 from noetl.server.hot_route import HotRoute
@@ -22,7 +23,6 @@ from noetl.server.reply import reply
 from noetl.server.request_log import Record
 from noetl.server.route_spec import openapi
 from noetl.server.routes import ROUTERS, executions, mcp
-from noetl.server.under_way import held_connections
 
 
 def create_app(front: ServedFront, options: Options) -> FastAPI:

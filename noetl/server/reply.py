@@ -13,9 +13,9 @@ from starlette.responses import Response
 from noetl.ports.front import ServedFront
 from noetl.server.access import who_asks
 from noetl.server.body_words import body_words
+from noetl.server.concurrency_limit import ConcurrencyLimit
 from noetl.server.options import Options
 from noetl.server.problem import Problem
-from noetl.server.under_way import UnderWay
 
 T = TypeVar("T")
 JSON = "application/json"
@@ -39,7 +39,7 @@ def options_of(request: Request) -> Options:
 
 def held(request: Request) -> AbstractContextManager[None]:
     """Hold the connection of a request while it waits; entering refuses it where too many are held."""
-    connections: UnderWay = request.app.state.held
+    connections: ConcurrencyLimit = request.app.state.held
     return connections.admitted(who_asks(request).key)
 
 

@@ -32,12 +32,12 @@ too; inserts that went together end once nobody waits for any of them.
 Needs the extra `postgres`.
 """
 
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
+from noetl.dsl.row_changes import changes_rows
 from noetl.json_value import Json, JsonObject
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
@@ -70,7 +70,6 @@ if TYPE_CHECKING:
     from asyncpg.prepared_stmt import PreparedStatement
 
 FETCHED = 1000
-_CHANGES = re.compile(r"\b(?:insert\s+into|delete\s+from|merge\s+into|update\b[^;]*?\bset)\b", re.IGNORECASE)
 CHANGING = ("INSERT", "UPDATE", "DELETE", "MERGE")  # done whole or not at all, so that they may be sent again
 STALE = ("0A", "42")  # what the server says to a statement whose tables have changed
 EXAMPLE = """\
@@ -279,7 +278,7 @@ async def _run_typed(
 
 def _reads(statement: str) -> bool:
     word = first_word(statement)
-    return word in ("SELECT", "VALUES", "TABLE") or (word == "WITH" and not _CHANGES.search(statement))
+    return word in ("SELECT", "VALUES", "TABLE") or (word == "WITH" and not changes_rows(statement))
 
 
 async def _chunks(

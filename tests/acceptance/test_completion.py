@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from noetl.cli.completing import PATIENCE_S
+from noetl.cli.completers import PATIENCE_S
 from tests.acceptance.conftest import NOETL, Noetl
 from tests.acceptance.playbooks import document
 

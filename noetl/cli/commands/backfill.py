@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from noetl.cli import completing, options
+from noetl.cli import completers, options
 from noetl.cli.command_classes import Group
 from noetl.cli.terminal import emit, emit_json, emit_list, note
 
@@ -45,7 +45,7 @@ async def list_backfills(as_json: bool) -> None:
 
 
 @command.command("show")
-@click.argument("backfill_id", metavar="ID", shell_complete=completing.backfills)
+@click.argument("backfill_id", metavar="ID", shell_complete=completers.backfills)
 @click.option("--failed", is_flag=True, help="Only ticks that failed or could not be started, all of them.")
 @options.server
 @options.as_json
@@ -81,7 +81,7 @@ async def _shown(front: "Front", backfill_id: str, failed: bool) -> "list[Tick]"
 
 
 @command.command("pause")
-@click.argument("backfill_id", metavar="ID", shell_complete=completing.backfills)
+@click.argument("backfill_id", metavar="ID", shell_complete=completers.backfills)
 @options.server
 async def pause(backfill_id: str) -> None:
     """Start no more ticks for now; what has begun goes on."""
@@ -90,7 +90,7 @@ async def pause(backfill_id: str) -> None:
 
 
 @command.command("resume")
-@click.argument("backfill_id", metavar="ID", shell_complete=completing.backfills)
+@click.argument("backfill_id", metavar="ID", shell_complete=completers.backfills)
 @options.server
 async def resume(backfill_id: str) -> None:
     """Go on with a paused backfill."""
@@ -99,7 +99,7 @@ async def resume(backfill_id: str) -> None:
 
 
 @command.command("cancel")
-@click.argument("backfill_id", metavar="ID", shell_complete=completing.backfills)
+@click.argument("backfill_id", metavar="ID", shell_complete=completers.backfills)
 @options.server
 async def cancel(backfill_id: str) -> None:
     """Start no more ticks; what has begun goes on."""

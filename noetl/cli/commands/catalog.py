@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import click
 
-from noetl.cli import completing, options
+from noetl.cli import completers, options
 from noetl.cli.command_classes import Group
 from noetl.cli.commands import register
 from noetl.cli.terminal import counted, emit, emit_json, emit_list, note
@@ -28,7 +28,7 @@ command.add_command(register.command)
 
 
 @command.command("list")
-@click.argument("path", required=False, shell_complete=completing.playbooks)
+@click.argument("path", required=False, shell_complete=completers.playbooks)
 @options.server
 @options.as_json
 async def list_playbooks(path: str | None, as_json: bool) -> None:
@@ -69,7 +69,7 @@ def _unknown_path(path: str) -> NotFound:
 
 
 @command.command("show")
-@click.argument("path", shell_complete=completing.playbooks)
+@click.argument("path", shell_complete=completers.playbooks)
 @click.option(
     "--version", type=click.IntRange(min=1), metavar="N", help="This version instead of the newest."
 )
@@ -95,7 +95,7 @@ async def _texts(path: str, *versions: int | None) -> list[PlaybookText]:
 
 
 @command.command("diff")
-@click.argument("path", shell_complete=completing.playbooks)
+@click.argument("path", shell_complete=completers.playbooks)
 @click.argument("first", type=click.IntRange(min=1), required=False, metavar="[A]")
 @click.argument("second", type=click.IntRange(min=1), required=False, metavar="[B]")
 @options.server
@@ -129,7 +129,7 @@ def _diff_lines(older: PlaybookText, newer: PlaybookText) -> list[str]:
 
 
 @command.command("delete")
-@click.argument("path", shell_complete=completing.playbooks)
+@click.argument("path", shell_complete=completers.playbooks)
 @click.option("--version", type=click.IntRange(min=1), metavar="N", help="Only this version.")
 @options.server
 async def delete(path: str, version: int | None) -> None:

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from noetl.cli import completing, options
+from noetl.cli import completers, options
 from noetl.cli.command_classes import Group
 from noetl.cli.terminal import counted, emit, emit_json, emit_list, note, width_of
 from noetl.errors import Conflict
@@ -25,7 +25,7 @@ def command() -> None:
 
 
 @command.command("set")
-@click.argument("name", shell_complete=completing.credentials)
+@click.argument("name", shell_complete=completers.credentials)
 @click.option(
     "--field", "fields", multiple=True, metavar="KEY=VALUE", help="A field, as in user=app; repeatable."
 )
@@ -88,7 +88,7 @@ async def list_credentials(as_json: bool) -> None:
 
 
 @command.command("show")
-@click.argument("name", shell_complete=completing.credentials)
+@click.argument("name", shell_complete=completers.credentials)
 @options.server
 @options.as_json
 async def show(name: str, as_json: bool) -> None:
@@ -103,7 +103,7 @@ async def show(name: str, as_json: bool) -> None:
 
 
 @command.command("delete")
-@click.argument("name", shell_complete=completing.credentials)
+@click.argument("name", shell_complete=completers.credentials)
 @options.server
 async def delete(name: str) -> None:
     """Forget a credential."""

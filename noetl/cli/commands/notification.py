@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from noetl.cli import completing, options
+from noetl.cli import completers, options
 from noetl.cli.command_classes import Group
 from noetl.cli.connection.caller import caller
 from noetl.cli.terminal import counted, emit, emit_json, emit_list, note, width_of
@@ -96,7 +96,7 @@ async def add(
 
 
 @command.command("edit")
-@click.argument("name", shell_complete=completing.notifications)
+@click.argument("name", shell_complete=completers.notifications)
 @on_option
 @path_option
 @to_option
@@ -183,7 +183,7 @@ async def list_notifications(as_json: bool) -> None:
 
 
 @command.command("show")
-@click.argument("name", shell_complete=completing.notifications)
+@click.argument("name", shell_complete=completers.notifications)
 @options.server
 @options.as_json
 async def show(name: str, as_json: bool) -> None:
@@ -207,7 +207,7 @@ async def show(name: str, as_json: bool) -> None:
 
 
 @command.command("remove")
-@click.argument("name", shell_complete=completing.notifications)
+@click.argument("name", shell_complete=completers.notifications)
 @options.server
 async def remove(name: str) -> None:
     """Forget a notification, what it was to tell, and what it told."""
@@ -218,7 +218,7 @@ async def remove(name: str) -> None:
 
 
 @command.command("test")
-@click.argument("name", shell_complete=completing.notifications)
+@click.argument("name", shell_complete=completers.notifications)
 @options.server
 @options.as_json
 async def test(name: str, as_json: bool) -> int:
@@ -229,7 +229,7 @@ async def test(name: str, as_json: bool) -> int:
 
 
 @command.command("deliveries")
-@click.argument("name", required=False, shell_complete=completing.notifications)
+@click.argument("name", required=False, shell_complete=completers.notifications)
 @click.option("--failed", is_flag=True, help="Only those that were given up.")
 @click.option("--pending", is_flag=True, help="Only those that have not arrived yet.")
 @click.option("--execution", "execution", metavar="ID", help="Only those of one execution.")

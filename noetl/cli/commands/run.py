@@ -4,7 +4,7 @@ from typing import Literal, Unpack
 
 import click
 
-from noetl.cli import completing, options
+from noetl.cli import completers, options
 from noetl.cli.command_classes import Command
 from noetl.cli.connection.caller import caller
 
@@ -40,7 +40,7 @@ SERVER = "Run on this server: its address, or the name of a context."
     required=False,
     metavar="FILE|PATH",
     type=click.Path(),
-    shell_complete=completing.playbooks_and_files,
+    shell_complete=completers.playbooks_and_files,
 )
 @click.option(
     "--set",

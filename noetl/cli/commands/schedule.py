@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 import click
 
-from noetl.cli import completing, options
+from noetl.cli import completers, options
 from noetl.cli.change_in_place import changed, changes_of
 from noetl.cli.command_classes import Group
 from noetl.cli.commands.db import Span
@@ -45,7 +45,7 @@ def command() -> None:
 
 @command.command("add")
 @click.argument("name")
-@click.argument("path", shell_complete=completing.playbooks)
+@click.argument("path", shell_complete=completers.playbooks)
 @click.option(
     "--cron",
     metavar="EXPRESSION",
@@ -104,9 +104,9 @@ async def add(
 
 
 @command.command("edit")
-@click.argument("name", shell_complete=completing.schedules)
+@click.argument("name", shell_complete=completers.schedules)
 @click.option(
-    "--path", metavar="PATH", shell_complete=completing.playbooks, help="Start another registered playbook."
+    "--path", metavar="PATH", shell_complete=completers.playbooks, help="Start another registered playbook."
 )
 @click.option("--cron", metavar="EXPRESSION", help="Other times, or a word such as @daily.")
 @click.option("--timezone", metavar="NAME", help="Where its hours are.")
@@ -173,7 +173,7 @@ async def list_schedules(as_json: bool) -> None:
 
 
 @command.command("show")
-@click.argument("name", shell_complete=completing.schedules)
+@click.argument("name", shell_complete=completers.schedules)
 @options.server
 @options.as_json
 async def show(name: str, as_json: bool) -> None:
@@ -209,7 +209,7 @@ async def show(name: str, as_json: bool) -> None:
 
 
 @command.command("history")
-@click.argument("name", shell_complete=completing.schedules)
+@click.argument("name", shell_complete=completers.schedules)
 @click.option("--limit", type=click.IntRange(1, 500), default=20, show_default=True, help="How many ticks.")
 @options.server
 @options.as_json
@@ -225,7 +225,7 @@ async def history(name: str, limit: int, as_json: bool) -> None:
 
 
 @command.command("backfill")
-@click.argument("name", metavar="NAME|PATH", shell_complete=completing.schedules_and_playbooks)
+@click.argument("name", metavar="NAME|PATH", shell_complete=completers.schedules_and_playbooks)
 @click.option("--from", "from_", metavar="MOMENT", required=True, help="The first moment, as in 2026-10-01.")
 @click.option("--to", metavar="MOMENT", required=True, help="The last moment, as in 2026-10-31T23:59.")
 @click.option("--every", type=Span(), metavar="SPAN", help="Of the playbook PATH: at this interval.")
@@ -295,7 +295,7 @@ async def backfill(
 
 
 @command.command("delete")
-@click.argument("name", shell_complete=completing.schedules)
+@click.argument("name", shell_complete=completers.schedules)
 @options.server
 async def delete(name: str) -> None:
     """Forget a schedule; what it started goes on."""
@@ -306,7 +306,7 @@ async def delete(name: str) -> None:
 
 
 @command.command("pause")
-@click.argument("name", shell_complete=completing.schedules)
+@click.argument("name", shell_complete=completers.schedules)
 @options.server
 async def pause(name: str) -> None:
     """Let a schedule rest: ticks that pass meanwhile are not made up for."""
@@ -315,7 +315,7 @@ async def pause(name: str) -> None:
 
 
 @command.command("resume")
-@click.argument("name", shell_complete=completing.schedules)
+@click.argument("name", shell_complete=completers.schedules)
 @options.server
 async def resume(name: str) -> None:
     """Let a paused schedule go on with its next tick."""
@@ -337,7 +337,7 @@ async def _change(name: str, changes: "Mapping[str, object]") -> "Schedule":
 
 
 @command.command("run")
-@click.argument("name", shell_complete=completing.schedules)
+@click.argument("name", shell_complete=completers.schedules)
 @options.output_options
 @options.timeout
 @options.server

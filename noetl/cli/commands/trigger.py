@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 import click
 
-from noetl.cli import completing, options
+from noetl.cli import completers, options
 from noetl.cli.command_classes import Group
 from noetl.cli.commands.trigger_edit import edit, pause, resume
 from noetl.cli.connection.caller import caller
@@ -42,7 +42,7 @@ def command() -> None:
 
 @command.command("add")
 @click.argument("name")
-@click.argument("path", shell_complete=completing.playbooks)
+@click.argument("path", shell_complete=completers.playbooks)
 @click.option("--webhook", is_flag=True, help="By a POST to /api/v1/hooks/NAME of a server.")
 @click.option("--secret", metavar="TEXT|-", help="The webhook's secret; `-` reads it.  [default: a new one]")
 @click.option("--subject", metavar="SUBJECT", help="By a message on this NATS subject of the servers' bus.")
@@ -50,7 +50,7 @@ def command() -> None:
 @click.option(
     "--after",
     metavar="PATH",
-    shell_complete=completing.playbooks,
+    shell_complete=completers.playbooks,
     multiple=True,
     help="By the end of this playbook; `*` and `?` stand for any characters. May be given again.",
 )
@@ -171,7 +171,7 @@ async def list_triggers(as_json: bool) -> None:
 
 
 @command.command("show")
-@click.argument("name", shell_complete=completing.triggers)
+@click.argument("name", shell_complete=completers.triggers)
 @options.server
 @options.as_json
 async def show(name: str, as_json: bool) -> None:
@@ -200,7 +200,7 @@ async def show(name: str, as_json: bool) -> None:
 
 
 @command.command("history")
-@click.argument("name", shell_complete=completing.triggers)
+@click.argument("name", shell_complete=completers.triggers)
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="At most so many.")
 @options.server
 @options.as_json
@@ -215,7 +215,7 @@ async def history(name: str, limit: int, as_json: bool) -> None:
 
 
 @command.command("delete")
-@click.argument("name", shell_complete=completing.triggers)
+@click.argument("name", shell_complete=completers.triggers)
 @options.server
 async def delete(name: str) -> None:
     """Forget a trigger and its secret."""

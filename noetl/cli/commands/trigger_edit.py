@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from noetl.cli import completing, options
+from noetl.cli import completers, options
 from noetl.cli.change_in_place import changed, changes_of
 from noetl.cli.command_classes import Command
 from noetl.cli.formats.trigger_text import batch_of, trigger_words
@@ -26,9 +26,9 @@ OWN = {  # options by the kind that they are of
 
 
 @click.command("edit", cls=Command)
-@click.argument("name", shell_complete=completing.triggers)
+@click.argument("name", shell_complete=completers.triggers)
 @click.option(
-    "--path", metavar="PATH", shell_complete=completing.playbooks, help="Start another registered playbook."
+    "--path", metavar="PATH", shell_complete=completers.playbooks, help="Start another registered playbook."
 )
 @click.option("--secret", metavar="TEXT|-", help="Of a webhook: another secret; `-` reads it.")
 @click.option("--subject", metavar="SUBJECT", help="Another NATS subject.")
@@ -36,7 +36,7 @@ OWN = {  # options by the kind that they are of
 @click.option(
     "--after",
     metavar="PATH",
-    shell_complete=completing.playbooks,
+    shell_complete=completers.playbooks,
     multiple=True,
     help="These playbooks instead. May be given again.",
 )
@@ -105,7 +105,7 @@ async def edit(
 
 
 @click.command("pause", cls=Command)
-@click.argument("name", shell_complete=completing.triggers)
+@click.argument("name", shell_complete=completers.triggers)
 @options.server
 async def pause(name: str) -> None:
     """Let a trigger rest: what arrives meanwhile starts nothing."""
@@ -114,7 +114,7 @@ async def pause(name: str) -> None:
 
 
 @click.command("resume", cls=Command)
-@click.argument("name", shell_complete=completing.triggers)
+@click.argument("name", shell_complete=completers.triggers)
 @options.server
 async def resume(name: str) -> None:
     """Let a paused trigger go on."""

@@ -19,7 +19,6 @@ from noetl.control.credential_spelling import current_fields
 from noetl.control.deliveries import Deliveries
 from noetl.control.descriptions import Descriptions, has_label
 from noetl.control.engine import Engine
-from noetl.control.entered import entered, require_plain
 from noetl.control.front.control import Steering
 from noetl.control.front.evaluate import evaluated
 from noetl.control.front.follow import Followers
@@ -34,6 +33,7 @@ from noetl.control.notification_playbook import NotificationPlaybook
 from noetl.control.notifications import NotificationBook
 from noetl.control.recovery import newest_state
 from noetl.control.schedules import ScheduleBook
+from noetl.control.storable import require_plain, storable_json
 from noetl.control.tokens import TokenBook
 from noetl.control.triggers import Keeper, TriggerBook
 from noetl.core.deciding.synthesize import with_fragments
@@ -168,7 +168,7 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
 
     async def _started(self, ask: Ask) -> Started:
         """The same, for the schedules and triggers as well: keys of theirs are nobody else's."""
-        entered({"path": ask.path, "idempotency_key": ask.idempotency_key}, "request")
+        storable_json({"path": ask.path, "idempotency_key": ask.idempotency_key}, "request")
         playbook_text = (
             self._catalog.probably(ask.path) if ask.path is not None and ask.version is None else None
         )
@@ -183,7 +183,7 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
     async def _start(
         self, ask: Ask, entry: PlaybookText, program: Program, *, newest: bool = False
     ) -> Started:
-        workload = entered(ask.workload, "workload")
+        workload = storable_json(ask.workload, "workload")
         request = hashlib.sha256(entry.hash.encode() + workload).hexdigest()
         summary = await self._known(ask.idempotency_key, request)
         if summary is not None:
@@ -241,7 +241,7 @@ class LocalFront(TokenBook, ScheduleBook, BackfillBook, TriggerBook, Notificatio
 
     async def control(self, execution_id: str, wish: Control) -> None:
         """Pause, resume, cancel or signal, here or where it runs."""
-        entered({"name": wish.name, "why": wish.why, "payload": wish.payload}, "request")
+        storable_json({"name": wish.name, "why": wish.why, "payload": wish.payload}, "request")
         await self._steering.tell(execution_id, wish)
 
     async def release(self, execution_id: str, by: str = "cli") -> None:

@@ -1,11 +1,11 @@
 """Rules about loops: writes of parallel iterations, reducers, and settings that do nothing."""
 
-import re
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.model import CLAIM, CLAIM_FIELDS, Assign, Loop, Step
 from noetl.dsl.nearest import did_you_mean
+from noetl.dsl.row_changes import changes_rows
 from noetl.dsl.rules.pipelines import title
 from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.rules.scopes import UNDEFINED_NAME
@@ -20,9 +20,6 @@ CLAIM_NOT_HERE = Code("claim-not-here", "error", "Items are claimed where they c
 CLAIM_DECISION = Code("claim-decision", "error", "A claim decides what only a task can")
 CLAIM_WITHOUT_KEY = Code(
     "claim-without-key", "warning", "A claim that changes rows does not say under which key it took them"
-)
-CHANGES_ROWS = re.compile(
-    r"(?<!\bfor\s)\bupdate\s+[\w\"{]|\b(?:delete\s+from|insert\s+into|merge\s+into)\b", re.IGNORECASE
 )
 CLAIM_DIRECTIVES = ("continue", "retry", "fail")
 NO_EFFECT = Code("setting-without-effect", "info", "A setting has no effect here")
@@ -156,7 +153,7 @@ def claim_without_key(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         for key in getattr(context.kinds.get(claim.task.kind), "sql_text", ()):
             sql = claim.task.input.get(key)
-            if isinstance(sql, str) and CHANGES_ROWS.search(sql):
+            if isinstance(sql, str) and changes_rows(sql):
                 message = (
                     f"the claim of {title(owner)} changes rows and never reads claim.key: "
                     "rows that a lost worker took stay taken, and nobody works on them"

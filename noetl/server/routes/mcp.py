@@ -20,13 +20,13 @@ from noetl.mcp.tools import INSTRUCTIONS
 from noetl.ports import mcp_protocol as protocol
 from noetl.ports.mcp_protocol import Id, Message, Notification, ProtocolError
 from noetl.server.access import who_asks
+from noetl.server.concurrency_limit import ConcurrencyLimit
 from noetl.server.mcp_headers import SESSION, require_same, version_of
 from noetl.server.problem import Problem
 from noetl.server.reply import body_of, options_of, reply, require_json
 from noetl.server.route_spec import describe, make_router
 from noetl.server.routes.agent_front import ServerToolbox
 from noetl.server.routes.streams import MEDIA_TYPE, EventStream, chunk, reader_gone
-from noetl.server.under_way import UnderWay
 
 router = make_router("mcp", prefix="")
 CALLS_OF_ONE, CALLS_OF_ALL = 32, 256  # under way at once on a server
@@ -47,7 +47,7 @@ class Calls:
     """The calls of tools that are under way here, so that they are bounded and can be withdrawn."""
 
     def __init__(self) -> None:
-        self.room = UnderWay("calls", CALLS_OF_ONE, CALLS_OF_ALL)
+        self.room = ConcurrencyLimit("calls", CALLS_OF_ONE, CALLS_OF_ALL)
         self._calls: dict[CallName, tuple[asyncio.Task[Message], ToolRequest]] = {}
 
     def begin(self, name: CallName, task: "asyncio.Task[Message]", call: ToolRequest) -> None:

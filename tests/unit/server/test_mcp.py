@@ -14,8 +14,8 @@ import pytest
 
 from noetl.ports import mcp_protocol as protocol
 from noetl.ports.front import TokenAsk
+from noetl.server.concurrency_limit import ConcurrencyLimit
 from noetl.server.routes import mcp
-from noetl.server.under_way import UnderWay
 from tests.unit.server.serving import BROKEN, HELLO, LONG, WAITS, Served, guarded
 
 BOTH = "application/json, text/event-stream"
@@ -384,7 +384,7 @@ async def test_a_reader_that_goes_away(agent: Client, server: Served, stateless:
 
 
 async def test_calls_under_way_are_bounded(agent: Client, server: Served) -> None:
-    server.app.state.mcp_calls.room = UnderWay("calls", of_one=1, of_all=256)
+    server.app.state.mcp_calls.room = ConcurrencyLimit("calls", of_one=1, of_all=256)
     running = asyncio.create_task(agent.call("run", playbook=WAITS))
 
     async def started() -> Any:

@@ -12,9 +12,9 @@ import pytest
 from noetl.adapters.http.front import HttpFront
 from noetl.core.event import Event
 from noetl.errors import BackendError
+from noetl.server.concurrency_limit import ConcurrencyLimit
 from noetl.server.options import Options
 from noetl.server.routes.streams import EventStream
-from noetl.server.under_way import UnderWay
 from tests.unit.server.serving import HELLO, LONG, WAITS, Served, served
 
 
@@ -178,7 +178,7 @@ async def test_a_stream_whose_store_goes_away_is_cut_so_that_its_reader_asks_aga
 
 
 def crowded(server: Served, of_one: int, of_all: int) -> None:
-    server.app.state.held = UnderWay("streams and requests that wait", of_one, of_all)
+    server.app.state.held = ConcurrencyLimit("streams and requests that wait", of_one, of_all)
 
 
 FOLLOWING = ("stream", "logs/stream", "pulse")

@@ -4,7 +4,7 @@ from typing import Literal
 
 import click
 
-from noetl.cli import completing, options
+from noetl.cli import completers, options
 from noetl.cli.command_classes import Command
 from noetl.cli.terminal import emit, emit_json, note, width_of
 from noetl.ports.answers import Change, DiffAnswer
@@ -15,8 +15,8 @@ VALUES: tuple[Literal["workload", "ctx", "outputs"], ...] = ("workload", "ctx", 
 
 
 @click.command("diff", cls=Command)
-@click.argument("first", metavar="A", shell_complete=completing.executions)
-@click.argument("second", metavar="B", shell_complete=completing.executions)
+@click.argument("first", metavar="A", shell_complete=completers.executions)
+@click.argument("second", metavar="B", shell_complete=completers.executions)
 @options.server
 @options.as_json
 async def command(first: str, second: str, as_json: bool) -> None:

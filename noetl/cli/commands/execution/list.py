@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from noetl.adapters.clock.wall import now_ms
-from noetl.cli import completing, options
+from noetl.cli import completers, options
 from noetl.cli.command_classes import Command
 from noetl.cli.formats.text import printable
 from noetl.cli.terminal import counted, emit_list
@@ -27,7 +27,7 @@ NONE = "no executions; start one with: noetl run FILE"
 @click.option(
     "--path",
     metavar="PATH",
-    shell_complete=completing.playbooks,
+    shell_complete=completers.playbooks,
     help="Only executions of this playbook; * and ? stand for any characters.",
 )
 @click.option("--label", metavar="KEY[=VALUE]", help="Only executions of playbooks with this label.")

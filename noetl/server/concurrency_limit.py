@@ -7,7 +7,7 @@ from noetl.server.header_timeout import connections_most
 from noetl.server.problem import Problem
 
 
-class UnderWay:
+class ConcurrencyLimit:
     """What is under way for each caller; `what` it is that is counted, in words."""
 
     def __init__(self, what: str, of_one: int, of_all: int) -> None:
@@ -44,7 +44,7 @@ class UnderWay:
             yield
 
 
-def held_connections() -> UnderWay:
+def held_connections() -> ConcurrencyLimit:
     """Requests that hold a connection because they wait: what they leave is for requests that do not."""
     most = connections_most()
-    return UnderWay("streams and requests that wait", most // 4, most // 2)
+    return ConcurrencyLimit("streams and requests that wait", most // 4, most // 2)

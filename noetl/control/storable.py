@@ -14,7 +14,7 @@ NOT_SHOWN = ("Cc", "Cs")  # characters that control a terminal, and halves of ch
 SHOWN = 80
 
 
-def entered(value: Json, name: str) -> bytes:
+def storable_json(value: Json, name: str) -> bytes:
     """A value that comes from outside, as JSON; raises RequestError for what the log does not keep."""
     if is_too_deep(value):
         raise RequestError(f"{name}: {TOO_DEEP}", hint="make it flatter, or send it as a text")
